@@ -1,0 +1,15 @@
+# One folder of src/ is one library. A file x.cpp belongs to it; x_test.cpp beside it goes into the unit tests. A folder
+# links only what it names, so a dependency that points the wrong way does not link.
+function(sallyport_module name)
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  add_library(sallyport_${name} STATIC ${sources})
+  target_include_directories(sallyport_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(sallyport_${name} PUBLIC ${ARGN})
+  if(tests)
+    set_property(GLOBAL APPEND PROPERTY SALLYPORT_UNIT_TESTS ${tests})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY SALLYPORT_MODULES sallyport_${name})
+endfunction()

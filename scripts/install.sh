@@ -1,0 +1,36 @@
+# Sourced by ./start and ./test: installs missing Debian packages, and says so.
+# shellcheck shell=bash
+
+say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# install_packages NAME…
+install_packages() {
+  local missing=()
+  for name in "$@"; do
+    dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null | grep -qx installed || missing+=("$name")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if ! command -v apt-get >/dev/null; then
+    echo "Missing: ${missing[*]}. Sallyport is built on Debian 12 or newer, or Ubuntu 24.04: install these by hand here." >&2
+    return 1
+  fi
+  say "Installing ${#missing[@]} packages: ${missing[*]}"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+    >/tmp/sallyport-install.$$ 2>&1 || { cat /tmp/sallyport-install.$$ >&2; rm -f /tmp/sallyport-install.$$; return 1; }
+  rm -f /tmp/sallyport-install.$$
+}
+
+build_packages=(clang-19 libstdc++-12-dev cmake ninja-build ccache mold libboost-json1.81-dev)
+
+# build PRESET TARGET…
+build() {
+  local preset=$1
+  shift
+  [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" >/dev/null
+  cmake --build --preset "$preset" --target "$@"
+}

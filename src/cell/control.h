@@ -1,0 +1,38 @@
+// The socket between init and the supervisor. It carries one-byte messages and descriptors; its
+// closing tells either side that the other is gone. Init's side does not allocate.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+namespace sallyport {
+
+enum class ControlMessage : char {
+  map_groups = 'G',   // init asks for newgidmap, and waits
+  done = 'd',         // the supervisor did it
+  descriptors = 'F',  // listener and scratch
+  started = 'S',      // the tool runs
+};
+
+// The two ends: the supervisor's, init's.
+struct ControlPair {
+  Fd supervisor, init;
+};
+Sys<ControlPair> make_control();
+
+// Init's side.
+Sys<void> send_message(int control, ControlMessage message);
+Sys<void> ask_supervisor(int control, ControlMessage question);
+Sys<void> send_descriptors(int control, std::span<const int> descriptors);
+
+// The supervisor's side. At the end of the stream: no message.
+struct Received {
+  ControlMessage message{};
+  std::vector<Fd> descriptors;
+};
+Sys<Received> receive(int control);
+
+}  // namespace sallyport

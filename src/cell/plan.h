@@ -1,0 +1,102 @@
+// The launch plan: everything a cell will be, worked out and checked before the first namespace
+// exists. The launch steps only read it; between clone and exec nothing is allocated and nothing is
+// decided.
+#pragma once
+
+#include <linux/filter.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "kernel/landlock.h"
+#include "kernel/mount.h"
+
+namespace sallyport {
+
+// A directory, symlink or small file of the cell's own root.
+struct RootEntry {
+  enum class Kind { directory, symlink, file } kind;
+  std::string path;     // relative to the root
+  std::string content;  // of a file; target of a symlink
+};
+
+// A tree of the host that is shown in the cell.
+struct HostMount {
+  std::string source;  // absolute host path without symlinks
+  std::string target;  // relative to the cell's root
+  Access access = Access::read_only;
+  struct stat
+      expected{};      // what was there when the plan was made; anything else by then is refused
+  Fd idmap;            // shows the owner as the cell's user (root launcher)
+  bool grant = false;  // asked for with --read or --write, not part of the system
+  int copy = -1;       // --write-mode copy: number of the overlay whose changes are copied back
+  int tree = -1;       // the detached mount, once a launch step made it
+};
+
+struct InputCopy {
+  Fd source;
+  std::string name;  // relative to /workspace
+};
+
+struct ResourceLimit {
+  __rlimit_resource resource;
+  const char* name;
+  rlim_t value;
+};
+
+struct LandlockRule {
+  std::string path;
+  LandlockAccess access;
+};
+
+struct Identity {
+  uid_t uid;
+  gid_t gid;
+};
+
+// Who the tool is, inside.
+inline constexpr Identity kInside{.uid = 1000, .gid = 1000};
+
+struct Plan {
+  bool privileged = false;  // launched by root
+  Identity outside{};       // who the tool is on the host: a slot, or the ordinary user
+  Identity setup{};  // the same identity as the launch steps see it before the last user namespace
+  bool drop_groups_with_helper =
+      false;  // newgidmap maps a second gid, which makes setgroups possible
+
+  std::vector<RootEntry> root_entries;
+  std::vector<HostMount> mounts;
+  std::vector<InputCopy> inputs;
+  std::string scratch_size, scratch_inodes;  // mount options
+  std::string scratch_uid, scratch_gid;
+  std::string hostname;
+  std::string cwd;
+
+  int landlock_abi = 0;
+  std::vector<LandlockRule> landlock_rules;
+  std::vector<sock_filter> filter;
+  std::vector<ResourceLimit> resource_limits;
+
+  std::vector<int> cgroup_entries;  // v1: `tasks` files to write "0" into
+  int cgroup_directory = -1;        // v2: for CLONE_INTO_CGROUP
+
+  bool watch_processes = false;  // no cgroup: the supervisor gets a view of the cell's /proc
+
+  std::vector<std::string> executables;  // candidates in order
+  std::vector<const char*> argv, envp;   // null-terminated, pointing into the spec
+  std::vector<std::string> environment;
+
+  Fd stdin_read, stdout_write, stderr_write;  // the tool's ends; no stdin_read means /dev/null
+  Fd control;                                 // init's end of the socket to the supervisor
+  std::vector<int> descriptors;               // all that init keeps, sorted
+  char* process_text = nullptr;               // the launcher's arguments and environment in memory
+  std::size_t process_text_size = 0;
+
+  int fail_before = -1;  // tests only: the step that is made to fail
+};
+
+}  // namespace sallyport

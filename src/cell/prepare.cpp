@@ -1,0 +1,472 @@
+#include "cell/prepare.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "base/text.h"
+#include "cell/control.h"
+#include "cell/launcher.h"
+#include "cell/root_layout.h"
+#include "kernel/namespace.h"
+#include "kernel/seccomp_compile.h"
+#include "kernel/seccomp_profiles.h"
+
+namespace sallyport {
+namespace {
+
+constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+std::string make_call_id() {
+  unsigned char bytes[16];
+  if (::getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) std::abort();
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string id;
+  for (unsigned char byte : bytes)
+    id.append({kDigits[byte >> 4], kDigits[byte & 15]});
+  return id;
+}
+
+// Absolute and without "." or "..", by the text alone: symlinks are refused later, so the text is
+// the truth.
+Result<std::string> absolute(const std::string& path) {
+  std::string whole = path;
+  if (!path.starts_with('/')) {
+    const std::unique_ptr<char, void (*)(void*)> cwd(::getcwd(nullptr, 0), ::free);
+    if (!cwd || cwd.get()[0] != '/')
+      return fail(Reason::argument, "the current directory cannot be named",
+                  "give absolute paths, or run from a directory that exists");
+    whole = std::string(cwd.get()) + "/" + path;
+  }
+  std::vector<std::string> names;
+  std::istringstream components(whole);
+  for (std::string name; std::getline(components, name, '/');) {
+    if (name.empty() || name == ".") continue;
+    if (name != "..")
+      names.push_back(name);
+    else if (!names.empty())
+      names.pop_back();
+  }
+  std::string text;
+  for (const std::string& name : names)
+    text.append("/").append(name);
+  return text.empty() ? "/" : text;
+}
+
+// ---- Grants
+// ---------------------------------------------------------------------------------------------------------
+
+// The user namespaces of idmapped mounts, one per owner.
+class OwnerMaps {
+ public:
+  explicit OwnerMaps(Identity shown) : shown_(shown) {}
+
+  Sys<Fd> map_for(const struct stat& owner) {
+    for (const Entry& entry : entries_)
+      if (entry.uid == owner.st_uid && entry.gid == owner.st_gid) return duplicate(entry.ns.get());
+    auto made = make_idmap_namespace({.disk_uid = owner.st_uid,
+                                      .shown_uid = shown_.uid,
+                                      .disk_gid = owner.st_gid,
+                                      .shown_gid = shown_.gid});
+    if (!made) return made;
+    auto copy = duplicate(made->get());
+    entries_.push_back({owner.st_uid, owner.st_gid, std::move(*made)});
+    return copy;
+  }
+
+ private:
+  struct Entry {
+    uid_t uid;
+    gid_t gid;
+    Fd ns;
+  };
+  static Sys<Fd> duplicate(int fd) {
+    Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+    if (!copy) return sys_fail("fcntl", "idmap");
+    return copy;
+  }
+  Identity shown_;
+  std::vector<Entry> entries_;
+};
+
+// Shows the owner of the granted tree as the cell's user, so that what the tool writes belongs to
+// that owner afterwards.
+Result<void> map_owner(HostMount& mount, bool write, OwnerMaps& maps) {
+  auto ns = maps.map_for(mount.expected);
+  if (!ns) return fail(Reason::cannot_enforce, ns.error());
+  auto source = open_mount_source(mount.source.c_str());
+  if (!source) return fail(Reason::argument, source.error());
+  if (auto tried = clone_tree(source->get(), mount.source.c_str(), Access::read_only, ns->get());
+      tried) {
+    mount.idmap = std::move(*ns);
+    return {};
+  }
+  // Without the map a readable grant shows less, never more: what any user of the host may read.
+  if (!write) return {};
+  return fail(Reason::cannot_enforce,
+              quoted(mount.source) + " is on a file system without idmapped mounts",
+              "files written there could not be given to the directory's owner; use a directory on "
+              "ext4, xfs or btrfs, or run as the directory's owner");
+}
+
+Result<void> add_grant(const Grant& grant, const CellSpec& spec, Prepared& cell, OwnerMaps& maps) {
+  const auto host = absolute(grant.host);
+  if (!host) return std::unexpected(host.error());
+  const std::string& source = *host;
+  const std::string inside = grant.inside.empty() ? source : grant.inside;
+  if (auto place = check_grant_place(inside); !place) return place;
+  auto mount =
+      host_mount(source, inside.substr(1), grant.write ? Access::read_write : Access::read_only);
+  if (!mount) return std::unexpected(mount.error());
+  const mode_t kind = mount->expected.st_mode & S_IFMT;
+  if (kind != S_IFDIR && kind != S_IFREG)
+    return fail(Reason::argument, quoted(source) + " is neither a file nor a directory",
+                "a socket, device or pipe of the host would be a way out of the cell");
+  mount->grant = true;
+
+  Plan& plan = cell.plan;
+  if (plan.privileged) {
+    if (auto mapped = map_owner(*mount, grant.write, maps); !mapped) return mapped;
+  } else if (grant.write && mount->expected.st_uid != plan.outside.uid) {
+    return fail(Reason::argument, quoted(source) + " belongs to another user",
+                "without root only your own files can be given with --write");
+  }
+  if (grant.write && spec.write_mode == WriteMode::copy) {
+    if (kind != S_IFDIR)
+      return fail(Reason::argument, quoted(source) + " is not a directory",
+                  "--write-mode copy works on directories");
+    mount->copy = static_cast<int>(cell.copies.size());
+    Fd directory(
+        ::openat(AT_FDCWD, source.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat now{};
+    if (!directory || ::fstat(directory.get(), &now) != 0 || now.st_ino != mount->expected.st_ino ||
+        now.st_dev != mount->expected.st_dev)
+      return fail(Reason::argument, quoted(source) + " cannot be opened: " + std::strerror(errno));
+    cell.copies.push_back({std::move(directory), now});
+  }
+  plan.landlock_rules.push_back(
+      {inside, grant.write ? LandlockAccess::read_write : LandlockAccess::read});
+  plan.mounts.push_back(std::move(*mount));
+  return {};
+}
+
+Result<void> add_grants(const CellSpec& spec, Prepared& cell) {
+  OwnerMaps maps(cell.plan.outside);
+  for (const Grant& grant : spec.grants)
+    if (auto added = add_grant(grant, spec, cell, maps); !added) return added;
+  // A grant below another one is attached after it.
+  std::ranges::sort(cell.plan.mounts, {}, [](const HostMount& mount) {
+    return mount.grant ? std::ranges::count(mount.target, '/') + 1 : 0;
+  });
+  const auto& mounts = cell.plan.mounts;
+  for (std::size_t i = 0; i < mounts.size(); ++i)
+    for (std::size_t k = i + 1; k < mounts.size(); ++k)
+      if (mounts[i].grant && mounts[k].grant && mounts[i].target == mounts[k].target)
+        return fail(Reason::argument,
+                    "two grants have the same place inside: " + quoted("/" + mounts[i].target));
+  return {};
+}
+
+Result<void> add_inputs(const CellSpec& spec, Plan& plan) {
+  for (const InputFile& input : spec.inputs) {
+    const auto host = absolute(input.host);
+    if (!host) return std::unexpected(host.error());
+    const std::string& path = *host;
+    auto found = host_mount(path, "", Access::read_only);
+    if (!found) return std::unexpected(found.error());
+    Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status{};
+    if (!file || ::fstat(file.get(), &status) != 0)
+      return fail(Reason::argument, quoted(path) + " cannot be opened: " + std::strerror(errno));
+    if (!S_ISREG(status.st_mode))
+      return fail(Reason::argument, quoted(path) + " is not a regular file",
+                  "directories are given with --read or --write");
+    plan.inputs.push_back({std::move(file), input.name});
+  }
+  return {};
+}
+
+// ---- Limits
+// ---------------------------------------------------------------------------------------------------------
+
+// Never more than this process has itself: raising a limit needs privileges, and is not what a
+// budget is for.
+void add_limit(Plan& plan, __rlimit_resource resource, const char* name, rlim_t value) {
+  rlimit current{};
+  if (::getrlimit(resource, &current) == 0) value = std::min(value, current.rlim_max);
+  plan.resource_limits.push_back({resource, name, value});
+}
+
+void add_resource_limits(const Limits& limits, bool has_cgroup, Plan& plan) {
+  add_limit(plan, RLIMIT_CORE, "core", 0);
+  add_limit(plan, RLIMIT_NOFILE, "open files", limits.open_files);
+  add_limit(plan, RLIMIT_FSIZE, "file size", limits.file_size.bytes);
+  add_limit(plan, RLIMIT_MEMLOCK, "locked memory", 8 << 20);
+  add_limit(plan, RLIMIT_MSGQUEUE, "message queues", 819200);
+  add_limit(plan, RLIMIT_SIGPENDING, "pending signals", 1024);
+  // Behind the supervisor's own count, which sees all processes together.
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(limits.cpu).count();
+  add_limit(plan, RLIMIT_CPU, "cpu", static_cast<rlim_t>(seconds) + 1);
+  plan.watch_processes = !has_cgroup;
+  if (!has_cgroup) {
+    // Per process or per uid in the cell's own user namespace: weaker than a cgroup, and reported
+    // as such. Not RLIMIT_AS: node reserves far more address space than it uses.
+    add_limit(plan, RLIMIT_DATA, "data", limits.memory.bytes);
+    add_limit(plan, RLIMIT_NPROC, "processes", limits.processes + 1);
+  }
+}
+
+Result<void> make_cgroup(const CellSpec& spec, Prepared& cell) {
+  CgroupLimits limits;
+  limits.memory_bytes = spec.limits.memory.bytes;
+  limits.processes = spec.limits.processes + 1;  // and the cell's init
+  limits.cpus = spec.limits.cpus;
+  if (spec.limits.io) {
+    limits.io_bytes_per_second = spec.limits.io->per_second.bytes;
+    for (const HostMount& mount : cell.plan.mounts) {
+      const dev_t device = mount.expected.st_dev;
+      if ((mount.grant || mount.target == "usr") &&
+          std::ranges::find(limits.io_devices, device) == limits.io_devices.end())
+        limits.io_devices.push_back(device);
+    }
+  }
+  sweep_cgroups();
+  auto made = Cgroup::create(cell.call_id.substr(0, 12), limits);
+  if (made) {
+    cell.cgroup = std::move(*made);
+    cell.plan.cgroup_directory = cell.cgroup->clone_into_fd();
+    const auto entries = cell.cgroup->entry_fds();
+    cell.plan.cgroup_entries.assign(entries.begin(), entries.end());
+    return {};
+  }
+  // A host without a usable cgroup gets the weaker means; a usable one that refuses a limit is an
+  // error.
+  if (spec.limits.io || probe_cgroups().usable) return std::unexpected(made.error());
+  return {};
+}
+
+// ---- Layers
+// ---------------------------------------------------------------------------------------------------------
+
+std::string groups_in_force(const Launcher& launcher) {
+  if (launcher.privileged || launcher.can_map_groups) return "dropped";
+  return launcher.has_other_groups ? "inherited" : "none";
+}
+
+std::vector<Layer> list_layers(const CellSpec& spec, const Prepared& cell,
+                               const Launcher& launcher) {
+  const bool cgroup = cell.cgroup != nullptr;
+  const bool unbounded =
+      spec.write_mode == WriteMode::direct && std::ranges::any_of(spec.grants, &Grant::write);
+  const std::string groups = groups_in_force(launcher);
+  const auto abi = static_cast<unsigned>(cell.plan.landlock_abi);
+  return {
+      {"user", cell.plan.privileged ? "own uid" : "single uid"},
+      {"mount", "own"},
+      {"pid", "own"},
+      {"net", "loopback"},
+      {"ipc", "own"},
+      {"uts", "own"},
+      {"cgroup_namespace", "own"},
+      {"capabilities", "none"},
+      {"seccomp", spec.syscalls},
+      {"landlock", std::to_string(abi), true, abi},
+      {"cgroup", cgroup ? std::string(name_of(cell.cgroup->version())) : "none", cgroup},
+      {"memory", cgroup ? "cgroup" : "rlimit and watcher", cgroup},
+      {"disk", unbounded ? "unbounded" : "bounded", !unbounded},
+      {"groups", groups, groups != "inherited"},
+  };
+}
+
+Result<void> check_requirements(const std::vector<Requirement>& requirements,
+                                const std::vector<Layer>& layers) {
+  for (const Requirement& requirement : requirements) {
+    const auto layer = std::ranges::find(layers, requirement.layer, &Layer::name);
+    if (layer == layers.end() || !layer->in_force || layer->level < requirement.level.value_or(0)) {
+      const std::string value = layer == layers.end() ? "none" : layer->value;
+      return fail(Reason::cannot_enforce,
+                  "the layer " + requirement.layer +
+                      (requirement.level ? ":" + std::to_string(*requirement.level) : "") +
+                      " is required and cannot be had: it would be \"" + value + "\"",
+                  "`sallyport doctor` says what this machine lacks and how to mend it");
+    }
+  }
+  return {};
+}
+
+// ---- The command
+// ----------------------------------------------------------------------------------------------------
+
+void add_command(const CellSpec& spec, Plan& plan) {
+  std::vector<std::pair<std::string, std::string>> environment = {
+      {"PATH", kDefaultPath}, {"HOME", "/workspace"}, {"LANG", "C.UTF-8"}};
+  for (const auto& [key, value] : spec.environment) {
+    const auto there =
+        std::ranges::find(environment, key, [](const auto& pair) { return pair.first; });
+    if (there == environment.end())
+      environment.emplace_back(key, value);
+    else
+      there->second = value;
+  }
+  for (const auto& [key, value] : environment)
+    plan.environment.push_back(key + "=" + value);
+  for (const std::string& variable : plan.environment)
+    plan.envp.push_back(variable.c_str());
+  plan.envp.push_back(nullptr);
+  for (const std::string& word : spec.command)
+    plan.argv.push_back(word.c_str());
+  plan.argv.push_back(nullptr);
+
+  const std::string& program = spec.command.front();
+  if (program.find('/') != std::string::npos) {
+    plan.executables.push_back(program);
+    return;
+  }
+  std::istringstream directories(environment.front().second);
+  for (std::string directory; std::getline(directories, directory, ':');)
+    if (directory.starts_with('/')) plan.executables.push_back(directory + "/" + program);
+}
+
+Sys<void> add_pipes(const CellSpec& spec, Prepared& cell) {
+  const auto make = [](Fd& read, Fd& write) -> Sys<void> {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return sys_fail("pipe2");
+    read = Fd(ends[0]);
+    write = Fd(ends[1]);
+    return {};
+  };
+  const auto unblock = [](const Fd& fd) -> Sys<void> {
+    if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return sys_fail("fcntl");
+    return {};
+  };
+  Plan& plan = cell.plan;
+  if (auto done = make(cell.stdout_read, plan.stdout_write); !done) return done;
+  if (auto done = unblock(cell.stdout_read); !done) return done;
+  if (auto done = make(cell.stderr_read, plan.stderr_write); !done) return done;
+  if (auto done = unblock(cell.stderr_read); !done) return done;
+  if (spec.use_stdin) {
+    if (auto done = make(plan.stdin_read, cell.stdin_write); !done) return done;
+    if (auto done = unblock(cell.stdin_write); !done) return done;
+  }
+  auto control = make_control();
+  if (!control) return std::unexpected(control.error());
+  cell.control = std::move(control->supervisor);
+  plan.control = std::move(control->init);
+  return {};
+}
+
+// Arguments and environment of this process lie together in memory; the kernel says where.
+void find_process_text(Plan& plan) {
+  std::ifstream file("/proc/self/stat");
+  std::string line;
+  std::getline(file, line);
+  std::istringstream fields(line.substr(std::min(line.rfind(')'), line.size() - 1) + 1));
+  constexpr int kArgStart = 48, kEnvEnd = 51, kFirst = 3;
+  std::string skipped;
+  std::uintptr_t values[4] = {};
+  for (int number = kFirst; number <= kEnvEnd; ++number) {
+    if (number < kArgStart)
+      fields >> skipped;
+    else
+      fields >> values[number - kArgStart];
+  }
+  if (!fields || values[0] == 0 || values[3] <= values[0]) return;
+  plan.process_text = reinterpret_cast<char*>(values[0]);
+  plan.process_text_size = values[3] - values[0];
+}
+
+void list_descriptors(Prepared& cell) {
+  Plan& plan = cell.plan;
+  std::vector<int>& kept = plan.descriptors;
+  kept = plan.cgroup_entries;
+  for (const Fd* fd : {&plan.control, &plan.stdin_read, &plan.stdout_write, &plan.stderr_write})
+    kept.push_back(fd->get());
+  for (const HostMount& mount : plan.mounts)
+    kept.push_back(mount.idmap.get());
+  for (const InputCopy& input : plan.inputs)
+    kept.push_back(input.source.get());
+  // Init keeps the uid locked for as long as anything of the cell can live.
+  if (cell.slot) kept.push_back(cell.slot->lock());
+  std::erase(kept, -1);
+  std::ranges::sort(kept);
+}
+
+}  // namespace
+
+Result<Prepared> prepare(const CellSpec& spec) {
+  Prepared cell;
+  cell.call_id = make_call_id();
+  Plan& plan = cell.plan;
+  if (spec.command.empty()) return fail(Reason::argument, "there is no command to run");
+
+  const auto range = UidRange::configured();
+  if (!range) return std::unexpected(range.error());
+  const auto launcher = current_launcher(*range);
+  if (!launcher) return std::unexpected(launcher.error());
+  plan.privileged = launcher->privileged;
+  if (plan.privileged) {
+    auto slot = UidSlot::take(*range);
+    if (!slot) return std::unexpected(slot.error());
+    plan.outside = plan.setup = {.uid = slot->uid(), .gid = slot->uid()};
+    cell.slot = std::move(*slot);
+  } else {
+    plan.outside = launcher->identity;
+    plan.setup = kInside;
+    plan.drop_groups_with_helper = launcher->can_map_groups;
+  }
+
+  plan.hostname = spec.hostname;
+  plan.cwd = spec.cwd;
+  plan.scratch_size = std::to_string(spec.limits.disk.bytes);
+  plan.scratch_inodes = std::to_string(spec.limits.inodes);
+  plan.scratch_uid = std::to_string(plan.setup.uid);
+  plan.scratch_gid = std::to_string(plan.setup.gid);
+
+  plan.landlock_abi = landlock_abi();
+  if (plan.landlock_abi < kLandlockFloor)
+    return fail(Reason::cannot_enforce,
+                "Landlock ABI " + std::to_string(kLandlockFloor) + " is needed, this kernel has " +
+                    std::to_string(plan.landlock_abi),
+                "boot with lsm=landlock,… on Linux 5.19 or newer");
+  plan.landlock_rules = {{"/", LandlockAccess::read},
+                         {"/tmp", LandlockAccess::read_write},
+                         {"/workspace", LandlockAccess::read_write},
+                         {"/dev/shm", LandlockAccess::read_write}};
+  for (const char* device : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"})
+    plan.landlock_rules.push_back({device, LandlockAccess::device});
+
+  const auto root = spec.root.empty() ? Result<std::string>("") : absolute(spec.root);
+  if (!root) return std::unexpected(root.error());
+  if (auto done = lay_out_root(plan, *root); !done) return std::unexpected(done.error());
+  if (auto done = add_grants(spec, cell); !done) return std::unexpected(done.error());
+  if (auto done = add_inputs(spec, plan); !done) return std::unexpected(done.error());
+
+  const bool shows_host_trees = !spec.grants.empty() || !root->empty();
+  auto policy = make_profile(
+      spec.syscalls, {.refuse_path_sockets =
+                          shows_host_trees && !landlock_covers_unix_sockets(plan.landlock_abi)});
+  if (!policy) return std::unexpected(policy.error());
+  auto filter = compile(*policy);
+  if (!filter) return std::unexpected(filter.error());
+  cell.policy = std::move(*policy);
+  plan.filter = std::move(*filter);
+
+  if (auto done = make_cgroup(spec, cell); !done) return std::unexpected(done.error());
+  add_resource_limits(spec.limits, cell.cgroup != nullptr, plan);
+  cell.layers = list_layers(spec, cell, *launcher);
+  if (auto done = check_requirements(spec.requirements, cell.layers); !done)
+    return std::unexpected(done.error());
+
+  add_command(spec, plan);
+  if (auto done = add_pipes(spec, cell); !done) return fail(Reason::unavailable, done.error());
+  find_process_text(plan);
+  list_descriptors(cell);
+  return cell;
+}
+
+}  // namespace sallyport

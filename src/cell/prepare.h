@@ -1,0 +1,41 @@
+// From a description to a launch plan: paths are opened and checked, limits made, the filter
+// compiled. Everything that can be refused is refused here, before anything of the cell exists.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cell/outcome.h"
+#include "cell/plan.h"
+#include "cell/spec.h"
+#include "cell/uid_slot.h"
+#include "kernel/cgroup.h"
+#include "kernel/seccomp_policy.h"
+
+namespace sallyport {
+
+// A directory of the host that gets the changes of its overlay at the end.
+struct CopyTarget {
+  Fd directory;
+  struct stat owner{};
+};
+
+struct Prepared {
+  std::string call_id;
+  Plan plan;
+  std::optional<SeccompPolicy> policy;
+  std::unique_ptr<Cgroup> cgroup;  // null: the weaker means
+  std::optional<UidSlot> slot;     // root launcher
+  std::vector<CopyTarget> copies;  // in the order of the plan's copy mounts
+  std::vector<Layer> layers;
+  Fd stdin_write, stdout_read, stderr_read;  // the supervisor's ends
+  Fd control;
+};
+
+// An error means that nothing was run and nothing is left behind.
+Result<Prepared> prepare(const CellSpec& spec);
+
+}  // namespace sallyport

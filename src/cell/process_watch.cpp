@@ -1,0 +1,81 @@
+#include "cell/process_watch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <memory>
+#include <string>
+
+namespace sallyport {
+namespace {
+
+std::string read_at(int dir, const std::string& path) {
+  Fd file(::openat(dir, path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text(4096, '\0');
+  const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : 0;
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text;
+}
+
+std::uint64_t number_after(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return 0;
+  text.remove_prefix(at + key.size());
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+std::uint64_t memory_of(int proc, const std::string& pid) {
+  if (const std::string rollup = read_at(proc, pid + "/smaps_rollup"); !rollup.empty())
+    return number_after(rollup, "\nPss:") * 1024;
+  const std::string status = read_at(proc, pid + "/status");
+  return number_after(status, "\nVmRSS:") * 1024;
+}
+
+}  // namespace
+
+StatLine parse_stat_line(std::string_view line) {
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == std::string_view::npos) return {};
+  line.remove_prefix(name_end + 1);
+  // Fields by their numbers in proc(5): the first after the name is 3.
+  constexpr int kUserTime = 14, kChildSystemTime = 17, kThreads = 20;
+  StatLine result;
+  std::uint64_t ticks = 0;
+  for (int field = 3; field <= kThreads; ++field) {
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    const std::string_view word = line.substr(0, line.find(' '));
+    std::uint64_t value = 0;
+    std::from_chars(word.data(), word.data() + word.size(), value);
+    if (field >= kUserTime && field <= kChildSystemTime) ticks += value;
+    if (field == kThreads) result.threads = value;
+    line.remove_prefix(word.size());
+  }
+  result.cpu_us = ticks * (1'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+  return result;
+}
+
+WatchedUsage ProcessWatch::look() const {
+  WatchedUsage usage;
+  Fd listing(::openat(proc_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!listing) return usage;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(listing.get()), ::closedir);
+  if (!entries) return usage;
+  static_cast<void>(listing.release());
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string pid = entry->d_name;
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    const StatLine line = parse_stat_line(read_at(proc_.get(), pid + "/stat"));
+    usage.cpu_us += line.cpu_us;
+    if (pid == "1") continue;
+    usage.processes += line.threads;
+    usage.memory_bytes += memory_of(proc_.get(), pid);
+  }
+  return usage;
+}
+
+}  // namespace sallyport

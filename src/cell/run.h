@@ -1,0 +1,29 @@
+// Runs one command in one cell: prepare, launch, supervise, answer. The only way in this code base
+// to start a tool.
+#pragma once
+
+#include <string>
+
+#include "cell/outcome.h"
+#include "cell/spec.h"
+
+namespace sallyport {
+
+// Where the cell's streams go while it runs. A stream that goes nowhere is only captured.
+struct CellStreams {
+  int input = -1;  // read when the spec says use_stdin
+  int output = -1;
+  int error = -1;
+  int cancel = -1;  // becomes readable when the caller wants the cell to end
+};
+
+// For tests: makes the launch step of that name fail.
+struct LaunchFault {
+  std::string step;
+};
+
+// Always an answer: what could not be started is an outcome with the status `blocked`.
+Outcome run_cell(const CellSpec& spec, const CellStreams& streams,
+                 const LaunchFault* fault = nullptr);
+
+}  // namespace sallyport

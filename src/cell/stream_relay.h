@@ -1,0 +1,51 @@
+// One output stream of the cell on its way to the caller: captured in bounded memory, passed on as
+// it comes. Never blocks, so a reader that is slow or gone cannot keep the supervisor from its
+// deadline.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/fd.h"
+#include "cell/output.h"
+
+namespace sallyport {
+
+class StreamRelay {
+ public:
+  // `source` is non-blocking; `destination` < 0 captures only. No more than `limit` bytes are
+  // passed on.
+  StreamRelay(Fd source, int destination, ByteSize limit)
+      : source_(std::move(source)), destination_(destination), limit_(limit), captured_(limit) {}
+
+  // Descriptors to poll: -1 while there is nothing to wait for.
+  [[nodiscard]] int wants_read() const { return pending_.empty() ? source_.get() : -1; }
+  [[nodiscard]] int wants_write() const { return pending_.empty() ? -1 : destination_; }
+
+  // Takes what is there; one bounded piece per call.
+  void read_some();
+  // Passes on what poll has made room for.
+  void write_some();
+  // After the cell has ended: takes what is left in the pipe and passes on all of it, waiting for
+  // the reader as any program would.
+  void finish();
+
+  [[nodiscard]] std::uint64_t total() const { return captured_.total(); }
+  [[nodiscard]] bool truncated() const { return captured_.truncated(); }
+  [[nodiscard]] bool reader_gone() const { return reader_gone_; }
+  [[nodiscard]] std::string text() const { return captured_.text(); }
+
+ private:
+  void pass_on(const char* bytes, std::size_t size);
+
+  Fd source_;
+  int destination_;
+  ByteSize limit_;
+  CapturedStream captured_;
+  std::string pending_;
+  std::uint64_t passed_ = 0;
+  bool reader_gone_ = false;
+};
+
+}  // namespace sallyport

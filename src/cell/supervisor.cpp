@@ -1,0 +1,308 @@
+#include "cell/supervisor.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "cell/control.h"
+#include "cell/launcher.h"
+#include "kernel/seccomp_names.h"
+#include "kernel/syscalls.h"
+
+namespace sallyport {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// A launch takes milliseconds; one that takes this long is stuck.
+constexpr auto kLaunchDeadline = std::chrono::seconds(60);
+// How long the answer waits for a killed cell to be gone.
+constexpr auto kGrace = milliseconds(500);
+// How often limits are looked at that the kernel does not report by itself.
+constexpr auto kWatchInterval = milliseconds(50);
+constexpr auto kShortestInterval = milliseconds(2);
+constexpr std::size_t kInputBuffer = 65536;
+
+int pidfd_wait(int pidfd, siginfo_t& info, rusage& usage) {
+  return static_cast<int>(::syscall(SYS_waitid, P_PIDFD, pidfd, &info, WEXITED | WNOHANG, &usage));
+}
+
+std::uint64_t to_us(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 +
+         static_cast<std::uint64_t>(time.tv_usec);
+}
+
+}  // namespace
+
+Supervisor::Supervisor(const CellSpec& spec, const CellStreams& streams, Prepared& cell,
+                       Board& board, LaunchedCell& launched)
+    : spec_(spec),
+      streams_(streams),
+      cell_(cell),
+      board_(board),
+      launched_(launched),
+      output_(std::move(cell.stdout_read), streams.output, spec.limits.max_output),
+      error_(std::move(cell.stderr_read), streams.error, spec.limits.max_output),
+      input_open_(spec.use_stdin && streams.input >= 0),
+      launch_deadline_(Clock::now() + kLaunchDeadline),
+      deadline_(launch_deadline_),
+      next_limit_look_(Clock::time_point::max()) {
+  if (!input_open_) cell_.stdin_write.reset();
+}
+
+void Supervisor::watch() {
+  while (!ended_ && Clock::now() < give_up_)
+    poll_once();
+  end_ = Clock::now();
+  output_.finish();
+  error_.finish();
+  check_output();
+}
+
+void Supervisor::poll_once() {
+  enum {
+    kPid,
+    kControl,
+    kListener,
+    kOutput,
+    kError,
+    kOutputReader,
+    kErrorReader,
+    kInput,
+    kTool,
+    kOom,
+    kCancel,
+    kCount
+  };
+  std::array<pollfd, kCount> events{};
+  const auto want = [&](int index, int fd, short mask) {
+    events[index] = {.fd = fd, .events = mask, .revents = 0};
+  };
+  want(kPid, launched_.pidfd.get(), POLLIN);
+  want(kControl, cell_.control.get(), POLLIN);
+  want(kListener, listener_ ? listener_->fd() : -1, POLLIN);
+  want(kOutput, output_.wants_read(), POLLIN);
+  want(kError, error_.wants_read(), POLLIN);
+  want(kOutputReader, output_.wants_write(), POLLOUT);
+  want(kErrorReader, error_.wants_write(), POLLOUT);
+  want(kInput, input_open_ && input_.empty() ? streams_.input : -1, POLLIN);
+  want(kTool, !input_.empty() ? cell_.stdin_write.get() : -1, POLLOUT);
+  want(kOom, cell_.cgroup ? cell_.cgroup->oom_fd() : -1,
+       cell_.cgroup ? cell_.cgroup->oom_poll_events() : short{0});
+  want(kCancel, streams_.cancel, POLLIN);
+
+  const auto left = std::max(next_look() - Clock::now(), Clock::duration::zero());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  const timespec timeout{.tv_sec = seconds.count(),
+                         .tv_nsec = std::chrono::nanoseconds(left - seconds).count()};
+  if (::ppoll(events.data(), events.size(), &timeout, nullptr) < 0) return;
+
+  const auto ready = [&](int index) { return events[index].revents != 0; };
+  if (ready(kControl)) handle_control();
+  if (ready(kListener)) {
+    if ((events[kListener].revents & POLLIN) != 0)
+      handle_refusal();
+    else
+      listener_.reset();
+  }
+  if (ready(kOutput)) output_.read_some();
+  if (ready(kError)) error_.read_some();
+  if (ready(kOutputReader)) output_.write_some();
+  if (ready(kErrorReader)) error_.write_some();
+  if (ready(kInput) || ready(kTool)) handle_input();
+  if (ready(kCancel)) end_cell(Reason::cancelled);
+  check_output();
+  look_at_limits();
+  if (ready(kOom) && cell_.cgroup->oom_kills() > 0) end_cell(Reason::memory);
+  if (ready(kPid)) reap();
+}
+
+Supervisor::Clock::time_point Supervisor::next_look() const {
+  return std::min({deadline_, next_limit_look_, give_up_});
+}
+
+void Supervisor::look_at_limits() {
+  const auto now = Clock::now();
+  if (now >= deadline_ && verdict_ == Reason::none)
+    end_cell(started_ ? Reason::timeout : Reason::internal);
+  if (!started_ || verdict_ != Reason::none || now < next_limit_look_) return;
+  if (cell_.cgroup)
+    look_at_cgroup();
+  else if (processes_)
+    look_at_processes();
+  struct statvfs space{};
+  if (scratch_ && ::fstatvfs(scratch_.get(), &space) == 0 &&
+      (space.f_bfree == 0 || space.f_ffree == 0))
+    disk_full_ = true;
+}
+
+void Supervisor::look_at_cgroup() {
+  const microseconds used(cell_.cgroup->cpu_used_us());
+  if (used >= spec_.limits.cpu) return end_cell(Reason::cpu);
+  // The cell cannot use up what is left of its CPU time faster than this.
+  const microseconds soonest(static_cast<std::int64_t>(
+      static_cast<double>((spec_.limits.cpu - used).count()) / std::max(spec_.limits.cpus, 0.01)));
+  next_limit_look_ =
+      Clock::now() + std::clamp<Clock::duration>(soonest, kShortestInterval, milliseconds(250));
+}
+
+void Supervisor::look_at_processes() {
+  const WatchedUsage usage = processes_->look();
+  struct statvfs space{};
+  std::uint64_t scratch_bytes = 0;
+  if (scratch_ && ::fstatvfs(scratch_.get(), &space) == 0)
+    scratch_bytes = (space.f_blocks - space.f_bfree) * space.f_frsize;
+  watched_cpu_us_ = std::max(watched_cpu_us_, usage.cpu_us);
+  peak_watched_memory_ = std::max(peak_watched_memory_, usage.memory_bytes + scratch_bytes);
+  peak_watched_processes_ = std::max(peak_watched_processes_, usage.processes);
+  if (microseconds(usage.cpu_us) >= spec_.limits.cpu) return end_cell(Reason::cpu);
+  if (usage.memory_bytes + scratch_bytes > spec_.limits.memory.bytes)
+    return end_cell(Reason::memory);
+  next_limit_look_ = Clock::now() + kWatchInterval;
+}
+
+void Supervisor::handle_control() {
+  auto received = receive(cell_.control.get());
+  if (!received || (received->message == ControlMessage{} && received->descriptors.empty())) {
+    cell_.control.reset();
+    return;
+  }
+  switch (received->message) {
+    case ControlMessage::map_groups: {
+      const Identity& self = cell_.plan.outside;
+      const auto subordinate = own_subordinate_gid(self.uid);
+      const bool mapped = subordinate && map_groups(launched_.pid, self.gid, *subordinate);
+      // Without an answer init finds the socket closed and gives up.
+      if (!mapped || !send_message(cell_.control.get(), ControlMessage::done))
+        cell_.control.reset();
+      break;
+    }
+    case ControlMessage::descriptors: {
+      if (received->descriptors.size() < 2) return end_cell(Reason::internal);
+      auto listener = RefusalListener::make(std::move(received->descriptors[0]));
+      if (!listener) return end_cell(Reason::internal);
+      listener_ = std::move(*listener);
+      scratch_ = std::move(received->descriptors[1]);
+      if (received->descriptors.size() > 2) processes_.emplace(std::move(received->descriptors[2]));
+      break;
+    }
+    case ControlMessage::started: {
+      started_ = true;
+      run_ = Clock::time_point(std::chrono::nanoseconds(board_.run_ns));
+      deadline_ = run_ + spec_.limits.timeout;
+      next_limit_look_ = Clock::now();
+      break;
+    }
+    case ControlMessage::done:
+      break;
+  }
+}
+
+void Supervisor::handle_refusal() {
+  const auto refused = listener_->receive_and_refuse(*cell_.policy);
+  if (!refused || !*refused) return;
+  ++refused_[name_of_call(**refused)];
+  if (++refusals_ > spec_.limits.refused_syscalls) end_cell(Reason::syscall);
+}
+
+void Supervisor::handle_input() {
+  if (input_.empty() && input_open_) {
+    input_.resize(kInputBuffer);
+    const ssize_t size = ::read(streams_.input, input_.data(), input_.size());
+    input_.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) input_open_ = false;
+  }
+  if (!input_.empty() && cell_.stdin_write) {
+    const ssize_t size = ::write(cell_.stdin_write.get(), input_.data(), input_.size());
+    if (size > 0) {
+      input_.erase(0, static_cast<std::size_t>(size));
+    } else if (errno != EAGAIN && errno != EINTR) {
+      // The tool reads no more.
+      input_.clear();
+      input_open_ = false;
+    }
+  }
+  if (input_.empty() && !input_open_) cell_.stdin_write.reset();
+}
+
+void Supervisor::check_output() {
+  if (output_.total() + error_.total() > spec_.limits.max_output_hard.bytes)
+    end_cell(Reason::output);
+  if (output_.reader_gone() || error_.reader_gone()) end_cell(Reason::cancelled);
+}
+
+void Supervisor::end_cell(Reason reason) {
+  if (verdict_ != Reason::none || ended_) return;
+  verdict_ = reason;
+  give_up_ = Clock::now() + kGrace;
+  deadline_ = Clock::time_point::max();
+  next_limit_look_ = Clock::time_point::max();
+  // The death of init takes every process of its namespace with it, whatever they ignore.
+  sys::pidfd_send_signal(launched_.pidfd.get(), SIGKILL);
+  if (cell_.cgroup) cell_.cgroup->kill();
+}
+
+void Supervisor::reap() {
+  siginfo_t info{};
+  rusage usage{};
+  if (pidfd_wait(launched_.pidfd.get(), info, usage) != 0 || info.si_pid == 0) return;
+  rusage_user_us_ = to_us(usage.ru_utime);
+  rusage_system_us_ = to_us(usage.ru_stime);
+  rusage_peak_bytes_ = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  launched_.pid = -1;
+  ended_ = true;
+}
+
+void Supervisor::report(Outcome& outcome) {
+  outcome.output = output_.text();
+  outcome.error = error_.text();
+  outcome.truncated = output_.truncated() || error_.truncated();
+  outcome.refused_syscalls = refused_;
+
+  Usage& usage = outcome.usage;
+  usage.final = ended_;
+  usage.output_bytes = output_.total() + error_.total();
+  if (started_) usage.wall_us = std::chrono::duration_cast<microseconds>(end_ - run_).count();
+  bool processes_refused = false, throttled = false;
+  if (cell_.cgroup) {
+    const CgroupUsage counted = cell_.cgroup->usage();
+    usage.cpu_user_us = counted.cpu_user_us;
+    usage.cpu_system_us = counted.cpu_system_us;
+    usage.peak_memory_bytes = counted.peak_memory_bytes;
+    usage.processes = counted.peak_processes > 0 ? counted.peak_processes - 1 : 0;
+    usage.read_bytes = counted.read_bytes;
+    usage.write_bytes = counted.write_bytes;
+    processes_refused = counted.processes_refused > 0;
+    throttled = counted.throttled_periods > 0;
+    if (counted.oom_kills > 0 && verdict_ == Reason::none) verdict_ = Reason::memory;
+  } else {
+    usage.cpu_user_us = rusage_user_us_;
+    usage.cpu_system_us = rusage_system_us_;
+    usage.peak_memory_bytes = std::max(peak_watched_memory_, rusage_peak_bytes_);
+    usage.processes = peak_watched_processes_;
+  }
+
+  struct statvfs space{};
+  if (scratch_ && ::fstatvfs(scratch_.get(), &space) == 0 &&
+      (space.f_bfree == 0 || space.f_ffree == 0))
+    disk_full_ = true;
+  const auto hit = [&](bool was, const char* name) {
+    if (was) outcome.limits_hit.emplace_back(name);
+  };
+  hit(processes_refused, "processes");
+  hit(throttled, "cpus");
+  hit(disk_full_, "disk");
+  hit(outcome.truncated, "output");
+  for (const auto& [name, count] : refused_)
+    outcome.limits_hit.push_back("syscall:" + name);
+}
+
+}  // namespace sallyport

@@ -1,0 +1,81 @@
+// Watches one running cell: passes its streams on, refuses and counts what the filter reports,
+// holds its limits, and ends it. The first cause of an end wins.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+
+#include "cell/board.h"
+#include "cell/prepare.h"
+#include "cell/process_watch.h"
+#include "cell/run.h"
+#include "cell/stream_relay.h"
+#include "kernel/seccomp_install.h"
+
+namespace sallyport {
+
+struct LaunchedCell {
+  pid_t pid = -1;
+  Fd pidfd;
+};
+
+class Supervisor {
+ public:
+  Supervisor(const CellSpec& spec, const CellStreams& streams, Prepared& cell, Board& board,
+             LaunchedCell& launched);
+
+  // Until nothing of the cell runs any more, or until the answer is due and something is stuck in
+  // the kernel.
+  void watch();
+
+  // Why the cell was ended from outside; none if it ended by itself.
+  [[nodiscard]] Reason verdict() const { return verdict_; }
+  [[nodiscard]] bool ended() const { return ended_; }
+  [[nodiscard]] int scratch() const { return scratch_.get(); }
+  // Puts what was seen into the outcome: streams, usage, limits that were touched.
+  void report(Outcome& outcome);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void poll_once();
+  [[nodiscard]] Clock::time_point next_look() const;
+  void look_at_limits();
+  void look_at_cgroup();
+  void look_at_processes();
+  void handle_control();
+  void handle_refusal();
+  void handle_input();
+  void check_output();
+  void end_cell(Reason reason);
+  void reap();
+
+  const CellSpec& spec_;
+  const CellStreams& streams_;
+  Prepared& cell_;
+  Board& board_;
+  LaunchedCell& launched_;
+
+  StreamRelay output_, error_;
+  std::string input_;  // read from the caller, not yet taken by the tool
+  bool input_open_;
+  std::optional<RefusalListener> listener_;
+  std::optional<ProcessWatch> processes_;
+  Fd scratch_;
+
+  Reason verdict_ = Reason::none;
+  bool ended_ = false;
+  bool started_ = false;
+  bool disk_full_ = false;
+  std::uint64_t peak_watched_memory_ = 0, peak_watched_processes_ = 0, watched_cpu_us_ = 0;
+  std::uint64_t refusals_ = 0;
+  std::map<std::string, std::uint64_t> refused_;
+  Clock::time_point launch_deadline_, deadline_, next_limit_look_,
+      give_up_ = Clock::time_point::max();
+  Clock::time_point end_;
+  Clock::time_point run_;
+  std::uint64_t rusage_user_us_ = 0, rusage_system_us_ = 0, rusage_peak_bytes_ = 0;
+};
+
+}  // namespace sallyport

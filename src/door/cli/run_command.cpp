@@ -1,0 +1,158 @@
+#include "door/cli/run_command.h"
+
+#include <fcntl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "cell/result_json.h"
+#include "cell/run.h"
+#include "door/cli/options.h"
+
+namespace sallyport {
+namespace {
+
+constexpr int kTimeout = 124, kCouldNotStart = 125, kKilled = 137, kCancelled = 130;
+
+int exit_code_of(const Outcome& outcome) {
+  switch (outcome.status) {
+    case Status::blocked:
+      return kCouldNotStart;
+    case Status::killed:
+      if (outcome.reason == Reason::timeout) return kTimeout;
+      return outcome.reason == Reason::cancelled ? kCancelled : kKilled;
+    case Status::success:
+    case Status::error:
+      return outcome.exit_code.value_or(kCouldNotStart);
+  }
+  return kCouldNotStart;
+}
+
+void say(const std::string& text) {
+  std::fprintf(stderr, "sallyport: %s\n", escape_for_terminal(text).c_str());
+}
+
+// Ends the cell and not this process, so that the result can still be told.
+Fd catch_signals() {
+  sigset_t ends;
+  ::sigemptyset(&ends);
+  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+    ::sigaddset(&ends, number);
+  ::sigprocmask(SIG_BLOCK, &ends, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  return Fd(::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// A program that was started with a standard stream closed would find its first open file in that
+// stream's place.
+bool open_missing_streams() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd) return false;
+  return true;
+}
+
+std::string list(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names)
+    text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+void explain(const RunRequest& request, const Outcome& outcome) {
+  if (!outcome.message.empty()) say(outcome.message);
+  if (!outcome.hint.empty()) say("hint: " + outcome.hint);
+  if (outcome.truncated)
+    say("output was cut at " + to_text(request.spec.limits.max_output) +
+        " a stream (--max-output); " + std::to_string(outcome.usage.output_bytes) +
+        " bytes were written in all");
+  for (const Finding& finding : outcome.findings)
+    say(finding.kind + ": " + finding.path + ": " + finding.why);
+  if (!request.verbose) return;
+  for (const Layer& layer : outcome.layers)
+    say("layer " + layer.name + ": " + layer.value);
+  const Usage& usage = outcome.usage;
+  if (!outcome.limits_hit.empty()) say("limits hit: " + list(outcome.limits_hit));
+  say("used: " + std::to_string(usage.wall_us / 1000) + " ms wall, " +
+      std::to_string((usage.cpu_user_us + usage.cpu_system_us) / 1000) + " ms CPU, " +
+      std::to_string(usage.peak_memory_bytes / 1024) + " KiB memory at most");
+}
+
+void print_timings(const Outcome& outcome) {
+  for (const Timing& timing : outcome.timings)
+    std::fprintf(stderr, "%8lld us  %s\n", static_cast<long long>(timing.microseconds),
+                 timing.step.c_str());
+}
+
+Result<Fd> open_result_file(const std::string& path) {
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file)
+    return fail(Reason::argument, "the result file cannot be written: " +
+                                      describe(SysError{"open", path.c_str(), errno}));
+  return file;
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t size = ::write(fd, text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(size));
+  }
+  return true;
+}
+
+}  // namespace
+
+void print_error(const Error& error) {
+  say(error.message);
+  if (!error.hint.empty()) say("hint: " + error.hint);
+}
+
+int run_command(std::span<const char* const> words) {
+  if (!open_missing_streams()) return kCouldNotStart;
+  auto request = parse_run(words);
+  if (!request) {
+    print_error(request.error());
+    say("`sallyport run --help` lists all options");
+    return kCouldNotStart;
+  }
+  if (request->help) {
+    std::fputs(help_text().c_str(), stdout);
+    return 0;
+  }
+  Fd result_file;
+  if (request->result_file) {
+    auto opened = open_result_file(*request->result_file);
+    if (!opened) {
+      print_error(opened.error());
+      return kCouldNotStart;
+    }
+    result_file = std::move(*opened);
+  }
+
+  const Fd cancel = catch_signals();
+  CellStreams streams{.input = STDIN_FILENO,
+                      .output = STDOUT_FILENO,
+                      .error = STDERR_FILENO,
+                      .cancel = cancel.get()};
+  if (request->json) streams.output = streams.error = -1;
+  const Outcome outcome = run_cell(request->spec, streams);
+
+  if (request->json || result_file) {
+    const std::string text = result_json(outcome) + "\n";
+    if (request->json && !write_all(STDOUT_FILENO, text)) return kCouldNotStart;
+    if (result_file && !write_all(result_file.get(), text)) {
+      say("the result file could not be written");
+      return kCouldNotStart;
+    }
+  }
+  if (!request->json) explain(*request, outcome);
+  if (request->timings) print_timings(outcome);
+  return exit_code_of(outcome);
+}
+
+}  // namespace sallyport

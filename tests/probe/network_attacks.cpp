@@ -1,0 +1,9 @@
+#include "probe.h"
+
+namespace probe {
+
+std::span<const Attack> network_attacks() {
+  return {};
+}
+
+}  // namespace probe

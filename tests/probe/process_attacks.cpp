@@ -1,0 +1,9 @@
+#include "probe.h"
+
+namespace probe {
+
+std::span<const Attack> process_attacks() {
+  return {};
+}
+
+}  // namespace probe
