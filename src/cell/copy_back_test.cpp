@@ -265,16 +265,15 @@ TEST_F(CopyBackTest, MakesOnlySymlinksThatStayInside) {
 }
 
 TEST_F(CopyBackTest, SeesThroughTwoSymlinksThatLeadOutTogether) {
-  // "out" seems to end at a/outside, but a/b/root is the root of the tree, and ".." counts from
-  // there.
+  // a/b/out seems to end in a/b, but a/b/root is the root of the tree, and ".." counts from there.
   fs::create_directories(upper / "a/b");
   fs::create_symlink("../..", upper / "a/b/root");
-  fs::create_symlink("a/b/root/../outside/canary", upper / "out");
+  fs::create_symlink("root/../outside/canary", upper / "a/b/out");
   EXPECT_EQ(fs::path("a/b/root/../outside/canary").lexically_normal(), "a/b/outside/canary");
-  EXPECT_EQ(content_of(naive_copy() / "out"), "alive") << "the twin was not fooled";
+  EXPECT_EQ(content_of(naive_copy() / "a/b/out"), "alive") << "the twin was not fooled";
 
   apply();
-  expect_refused("out", "may lead out of the tree");
+  expect_refused("a/b/out", "may lead out of the tree");
   EXPECT_TRUE(fs::is_symlink(host / "a/b/root"));
 }
 
@@ -351,9 +350,8 @@ TEST_F(CopyBackTest, WorksForAnOrdinaryUserInReadOnlyDirectories) {
   make_whiteout(upper / "closed/old");
   put(upper / "made/file", "2");
   put(host / "closed/old", "");
-  for (const fs::path& top : {tree.path()})
-    for (const auto& entry : fs::recursive_directory_iterator(top))
-      ASSERT_EQ(::lchown(entry.path().c_str(), 65534, 65534), 0);
+  for (const auto& entry : fs::recursive_directory_iterator(tree.path()))
+    ASSERT_EQ(::lchown(entry.path().c_str(), 65534, 65534), 0);
   ASSERT_EQ(::chown(tree.path().c_str(), 65534, 65534), 0);
   for (const fs::path& path : {host / "closed", upper / "closed", upper / "made"})
     ASSERT_EQ(::chmod(path.c_str(), 0555), 0);
@@ -374,9 +372,9 @@ TEST_F(CopyBackTest, WorksForAnOrdinaryUserInReadOnlyDirectories) {
 
 TEST_F(CopyBackTest, KeepsHolesAndBoundsWhatHardLinksMultiply) {
   put(upper / "sparse", "head");
-  ASSERT_EQ(::truncate((upper / "sparse").c_str(), off_t{1} << 36), 0);
-  EXPECT_EQ(apply({.max_bytes = 1 << 20}).bytes, std::uint64_t{1} << 36);
-  EXPECT_EQ(stat_of(host / "sparse").st_size, off_t{1} << 36);
+  ASSERT_EQ(::truncate((upper / "sparse").c_str(), off_t{1} << 28), 0);
+  EXPECT_EQ(apply({.max_bytes = 1 << 20}).bytes, std::uint64_t{1} << 28);
+  EXPECT_EQ(stat_of(host / "sparse").st_size, off_t{1} << 28);
   EXPECT_LT(stat_of(host / "sparse").st_blocks * 512, 1 << 20);
   fs::remove(upper / "sparse");
 

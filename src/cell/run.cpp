@@ -210,7 +210,7 @@ void judge(const Board& board, const CellSpec& spec, Reason verdict, Outcome& ou
   const int status = board.tool_status;
   if (WIFSIGNALED(status)) {
     outcome.status = Status::error;
-    outcome.reason = WTERMSIG(status) == SIGXCPU ? Reason::cpu : Reason::signal;
+    outcome.reason = Reason::signal;
     outcome.exit_code = 128 + WTERMSIG(status);
     outcome.message = std::string("the command was ended by signal ") +
                       std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";

@@ -82,6 +82,15 @@ Sys<void> map_identity(Launch& launch) {
   return set_dumpable(false);
 }
 
+// When the machine runs out of memory, cells are the first to go.
+Sys<void> oom_score(Launch& launch) {
+  if (auto done = set_dumpable(true); !done) return done;
+  Fd score(::openat(launch.host_proc.get(), "self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  if (!score) return sys_fail("openat", "oom_score_adj");
+  if (::write(score.get(), "500", 3) != 3) return sys_fail("write", "oom_score_adj");
+  return set_dumpable(false);
+}
+
 // cgroup v1. A thread that moves itself ("0") does not take the lock for which moving another
 // process waits for an RCU grace period (8-25 ms on stock kernels).
 Sys<void> enter_cgroup(Launch& launch) {
@@ -350,6 +359,7 @@ constexpr Step kSteps[] = {
     {"close descriptors", close_descriptors},
     {"open host proc", open_host_proc},
     {"map identity", map_identity},
+    {"oom score", oom_score},
     {"enter cgroup", enter_cgroup},
     {"cgroup namespace", cgroup_namespace},
     {"hostname", hostname},

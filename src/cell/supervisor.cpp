@@ -97,7 +97,7 @@ void Supervisor::poll_once() {
   want(kTool, !input_.empty() ? cell_.stdin_write.get() : -1, POLLOUT);
   want(kOom, cell_.cgroup ? cell_.cgroup->oom_fd() : -1,
        cell_.cgroup ? cell_.cgroup->oom_poll_events() : short{0});
-  want(kCancel, streams_.cancel, POLLIN);
+  want(kCancel, verdict_ == Reason::none ? streams_.cancel : -1, POLLIN);
 
   const auto left = std::max(next_look() - Clock::now(), Clock::duration::zero());
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
@@ -134,6 +134,7 @@ void Supervisor::look_at_limits() {
   if (now >= deadline_ && verdict_ == Reason::none)
     end_cell(started_ ? Reason::timeout : Reason::internal);
   if (!started_ || verdict_ != Reason::none || now < next_limit_look_) return;
+  next_limit_look_ = now + kWatchInterval;
   if (cell_.cgroup)
     look_at_cgroup();
   else if (processes_)
@@ -166,7 +167,6 @@ void Supervisor::look_at_processes() {
   if (microseconds(usage.cpu_us) >= spec_.limits.cpu) return end_cell(Reason::cpu);
   if (usage.memory_bytes + scratch_bytes > spec_.limits.memory.bytes)
     return end_cell(Reason::memory);
-  next_limit_look_ = Clock::now() + kWatchInterval;
 }
 
 void Supervisor::handle_control() {

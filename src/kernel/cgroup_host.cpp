@@ -165,12 +165,12 @@ std::unexpected<Error> GroupDir::cannot_set(const char* file, std::string_view v
 // that is none of ours, so it is pinned by a pidfd first and signalled only if the group still has
 // it after that.
 bool GroupDir::signal_everyone() const {
+  std::vector<pid_t> members = parse_pids(read("cgroup.procs").value_or(""));
+  if (members.empty()) return true;
   std::vector<std::pair<pid_t, Fd>> pinned;
-  for (const pid_t pid : parse_pids(read("cgroup.procs").value_or(""))) {
-    if (pid <= 0) continue;
+  for (const pid_t pid : members)
     if (Fd pidfd(::pidfd_open(pid, 0)); pidfd) pinned.emplace_back(pid, std::move(pidfd));
-  }
-  const std::vector<pid_t> members = parse_pids(read("cgroup.procs").value_or(""));
+  members = parse_pids(read("cgroup.procs").value_or(""));
   for (const auto& [pid, pidfd] : pinned)
     if (std::ranges::find(members, pid) != members.end())
       ::pidfd_send_signal(pidfd.get(), SIGKILL, nullptr, 0);
@@ -214,6 +214,7 @@ Result<std::string> whole_disk(dev_t device) {
 }
 
 void destroy(Cgroup& group) {
+  if (group.remove()) return;
   group.kill();
   retry_until(steady_clock::now() + kDestroyTime, [&group] { return group.remove(); });
 }

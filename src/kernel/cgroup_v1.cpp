@@ -158,8 +158,7 @@ Result<void> V1Group::apply(const CgroupLimits& limits) {
 }
 
 Result<void> V1Group::limit_cpu(double cpus) {
-  if (auto done = in(cpu).set("cpu.cfs_period_us", std::to_string(kCpuPeriodUs)); !done)
-    return done;
+  // Of kCpuPeriodUs, which is what a new group starts with (Documentation/scheduler/sched-bwc).
   constexpr const char* kQuota = "cpu.cfs_quota_us";
   const std::string quota = std::to_string(cpu_quota_us(cpus).value_or(0));
   const int err = write_at(in(cpu).fd(), kQuota, quota);

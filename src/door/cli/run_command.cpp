@@ -49,10 +49,22 @@ Fd catch_signals() {
 
 // A program that was started with a standard stream closed would find its first open file in that
 // stream's place.
-bool open_missing_streams() {
-  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd) return false;
-  return true;
+Result<void> open_missing_streams() {
+  struct {
+    int fd;
+    const char* name;
+  } constexpr kStreams[] = {
+      {STDIN_FILENO, "input"}, {STDOUT_FILENO, "output"}, {STDERR_FILENO, "error"}};
+  std::string closed;
+  for (const auto& stream : kStreams) {
+    if (::fcntl(stream.fd, F_GETFD) >= 0) continue;
+    if (::open("/dev/null", O_RDWR) != stream.fd)
+      return fail(Reason::internal, "/dev/null cannot be opened");
+    closed.append(closed.empty() ? "" : " and ").append(stream.name);
+  }
+  if (closed.empty()) return {};
+  return fail(Reason::argument, "standard " + closed + " is closed",
+              "redirect it to or from /dev/null instead");
 }
 
 std::string list(const std::vector<std::string>& names) {
@@ -113,7 +125,10 @@ void print_error(const Error& error) {
 }
 
 int run_command(std::span<const char* const> words) {
-  if (!open_missing_streams()) return kCouldNotStart;
+  if (auto streams = open_missing_streams(); !streams) {
+    print_error(streams.error());
+    return kCouldNotStart;
+  }
   auto request = parse_run(words);
   if (!request) {
     print_error(request.error());
