@@ -43,19 +43,21 @@ StatLine parse_stat_line(std::string_view line) {
   if (name_end == std::string_view::npos) return {};
   line.remove_prefix(name_end + 1);
   // Fields by their numbers in proc(5): the first after the name is 3.
-  constexpr int kUserTime = 14, kChildSystemTime = 17, kThreads = 20;
+  constexpr int kUserTime = 14, kSystemTime = 15, kChildUserTime = 16, kChildSystemTime = 17,
+                kThreads = 20;
+  const std::uint64_t us_per_tick = 1'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   StatLine result;
-  std::uint64_t ticks = 0;
   for (int field = 3; field <= kThreads; ++field) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     const std::string_view word = line.substr(0, line.find(' '));
     std::uint64_t value = 0;
     std::from_chars(word.data(), word.data() + word.size(), value);
-    if (field >= kUserTime && field <= kChildSystemTime) ticks += value;
+    if (field == kUserTime || field == kChildUserTime) result.cpu_user_us += value * us_per_tick;
+    if (field == kSystemTime || field == kChildSystemTime)
+      result.cpu_system_us += value * us_per_tick;
     if (field == kThreads) result.threads = value;
     line.remove_prefix(word.size());
   }
-  result.cpu_us = ticks * (1'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
   return result;
 }
 
@@ -70,7 +72,8 @@ WatchedUsage ProcessWatch::look() const {
     const std::string pid = entry->d_name;
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
     const StatLine line = parse_stat_line(read_at(proc_.get(), pid + "/stat"));
-    usage.cpu_us += line.cpu_us;
+    usage.cpu_user_us += line.cpu_user_us;
+    usage.cpu_system_us += line.cpu_system_us;
     if (pid == "1") continue;
     usage.processes += line.threads;
     usage.memory_bytes += memory_of(proc_.get(), pid);

@@ -11,7 +11,8 @@
 namespace sallyport {
 
 struct WatchedUsage {
-  std::uint64_t cpu_us = 0;        // of live processes and of children they have waited for
+  // Of live processes and of children they have waited for.
+  std::uint64_t cpu_user_us = 0, cpu_system_us = 0;
   std::uint64_t memory_bytes = 0;  // proportional share, where the kernel tells; else resident size
   std::uint64_t processes = 0;     // threads included, init not
 };
@@ -26,10 +27,10 @@ class ProcessWatch {
   Fd proc_;
 };
 
-// CPU time in microseconds and number of threads from a /proc/PID/stat line; the name in it may
-// contain anything.
+// CPU time, that of waited-for children included, and number of threads from a /proc/PID/stat line;
+// the name in it may contain anything.
 struct StatLine {
-  std::uint64_t cpu_us = 0;
+  std::uint64_t cpu_user_us = 0, cpu_system_us = 0;
   std::uint64_t threads = 0;
 };
 StatLine parse_stat_line(std::string_view line);

@@ -91,6 +91,18 @@ Error explain_failed_step(const Board& board) {
           "nothing was run; `sallyport doctor` says what this machine lacks"};
 }
 
+// A launch that was cut short from outside, so that no step of it could say why.
+Error explain_unfinished_launch(const Board& board, const CellSpec& spec, Reason verdict) {
+  const std::string step = launch_steps()[static_cast<std::size_t>(board.step.load())].name;
+  if (verdict == Reason::memory)
+    return {Reason::memory,
+            "the cell needs more than " + to_text(spec.limits.memory) +
+                " of memory before the command can start (step \"" + step + "\")",
+            "raise --memory; inputs and the scratch count as memory"};
+  return {Reason::unavailable, "the cell could not be built: it ended in step \"" + step + "\"",
+          "nothing was run; something outside Sallyport killed it or held it up"};
+}
+
 std::vector<Timing> list_timings(const Board& board, std::int64_t begin, std::int64_t prepared,
                                  std::int64_t launched) {
   std::vector<Timing> timings = {{"prepare", (prepared - begin) / 1000}};
@@ -260,6 +272,9 @@ Outcome run_cell(const CellSpec& spec, const CellStreams& streams, const LaunchF
   outcome.call_id = prepared->call_id;
   outcome.layers = prepared->layers;
   supervisor.report(outcome);
+  if ((*board)->run_ns == 0 && supervisor.verdict() != Reason::cancelled)
+    return blocked(prepared->call_id,
+                   explain_unfinished_launch(*board->get(), spec, supervisor.verdict()));
   judge(*board->get(), spec, supervisor.verdict(), outcome);
   if (supervisor.ended() && outcome.status != Status::killed && supervisor.scratch() >= 0) {
     collect(spec, supervisor.scratch(), outcome);

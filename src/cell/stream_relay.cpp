@@ -1,13 +1,38 @@
 #include "cell/stream_relay.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 
 namespace sallyport {
+namespace {
+
+// A descriptor of our own for a pipe or terminal, on which no write blocks: a terminal says that it
+// is writable when it has room for one byte, and a pipe may have other writers. O_NONBLOCK on the
+// caller's descriptor would change it for everybody who shares it. None if it cannot be had; then
+// only the size of a write guards against waiting.
+Fd reopen_without_blocking(int destination) {
+  struct stat info{};
+  if (destination < 0 || ::fstat(destination, &info) != 0) return {};
+  if (!S_ISFIFO(info.st_mode) && ::isatty(destination) == 0) return {};
+  const std::string path = "/proc/self/fd/" + std::to_string(destination);
+  return Fd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+}
+
+}  // namespace
+
+StreamRelay::StreamRelay(Fd source, int destination, ByteSize limit)
+    : source_(std::move(source)),
+      reopened_(reopen_without_blocking(destination)),
+      destination_(reopened_ ? reopened_.get() : destination),
+      limit_(limit),
+      captured_(limit) {}
 
 void StreamRelay::read_some() {
   char buffer[16384];
@@ -41,16 +66,20 @@ void StreamRelay::write_some() {
   }
 }
 
-void StreamRelay::finish() {
+void StreamRelay::finish(int cancel) {
   while (source_) {
     pollfd ready{.fd = source_.get(), .events = POLLIN, .revents = 0};
     if (::poll(&ready, 1, 0) <= 0) break;
     read_some();
   }
   while (!pending_.empty()) {
-    pollfd ready{.fd = destination_, .events = POLLOUT, .revents = 0};
-    ::poll(&ready, 1, -1);
-    write_some();
+    pollfd events[] = {{.fd = destination_, .events = POLLOUT, .revents = 0},
+                       {.fd = cancel, .events = POLLIN, .revents = 0}};
+    ::poll(events, 2, -1);
+    if (events[0].revents != 0)
+      write_some();
+    else if (events[1].revents != 0)
+      pending_.clear();
   }
 }
 

@@ -16,8 +16,7 @@ class StreamRelay {
  public:
   // `source` is non-blocking; `destination` < 0 captures only. No more than `limit` bytes are
   // passed on.
-  StreamRelay(Fd source, int destination, ByteSize limit)
-      : source_(std::move(source)), destination_(destination), limit_(limit), captured_(limit) {}
+  StreamRelay(Fd source, int destination, ByteSize limit);
 
   // Descriptors to poll: -1 while there is nothing to wait for.
   [[nodiscard]] int wants_read() const { return pending_.empty() ? source_.get() : -1; }
@@ -28,8 +27,8 @@ class StreamRelay {
   // Passes on what poll has made room for.
   void write_some();
   // After the cell has ended: takes what is left in the pipe and passes on all of it, waiting for
-  // the reader as any program would.
-  void finish();
+  // the reader as any program would, until `cancel` becomes readable.
+  void finish(int cancel);
 
   [[nodiscard]] std::uint64_t total() const { return captured_.total(); }
   [[nodiscard]] bool truncated() const { return captured_.truncated(); }
@@ -40,6 +39,7 @@ class StreamRelay {
   void pass_on(const char* bytes, std::size_t size);
 
   Fd source_;
+  Fd reopened_;
   int destination_;
   ByteSize limit_;
   CapturedStream captured_;

@@ -13,6 +13,7 @@
 
 #include "cell/control.h"
 #include "cell/launcher.h"
+#include "cell/scratch_scan.h"
 #include "kernel/seccomp_names.h"
 #include "kernel/syscalls.h"
 
@@ -62,8 +63,11 @@ void Supervisor::watch() {
   while (!ended_ && Clock::now() < give_up_)
     poll_once();
   end_ = Clock::now();
-  output_.finish();
-  error_.finish();
+  // A cell may end faster than its messages are read.
+  while (cell_.control)
+    handle_control();
+  output_.finish(streams_.cancel);
+  error_.finish(streams_.cancel);
   check_output();
 }
 
@@ -121,7 +125,7 @@ void Supervisor::poll_once() {
   if (ready(kCancel)) end_cell(Reason::cancelled);
   check_output();
   look_at_limits();
-  if (ready(kOom) && cell_.cgroup->oom_kills() > 0) end_cell(Reason::memory);
+  if (ready(kOom)) look_at_oom();
   if (ready(kPid)) reap();
 }
 
@@ -145,7 +149,17 @@ void Supervisor::look_at_limits() {
     disk_full_ = true;
 }
 
+// v1 speaks before it kills: an event without a kill is looked at again when the kill must have
+// been done.
+void Supervisor::look_at_oom() {
+  if (cell_.cgroup->oom_kills() > 0)
+    end_cell(Reason::memory);
+  else if (started_)
+    next_limit_look_ = std::min(next_limit_look_, Clock::now() + kShortestInterval);
+}
+
 void Supervisor::look_at_cgroup() {
+  if (cell_.cgroup->oom_kills() > 0) return end_cell(Reason::memory);
   const microseconds used(cell_.cgroup->cpu_used_us());
   if (used >= spec_.limits.cpu) return end_cell(Reason::cpu);
   // The cell cannot use up what is left of its CPU time faster than this.
@@ -157,16 +171,20 @@ void Supervisor::look_at_cgroup() {
 
 void Supervisor::look_at_processes() {
   const WatchedUsage usage = processes_->look();
-  struct statvfs space{};
-  std::uint64_t scratch_bytes = 0;
-  if (scratch_ && ::fstatvfs(scratch_.get(), &space) == 0)
-    scratch_bytes = (space.f_blocks - space.f_bfree) * space.f_frsize;
-  watched_cpu_us_ = std::max(watched_cpu_us_, usage.cpu_us);
-  peak_watched_memory_ = std::max(peak_watched_memory_, usage.memory_bytes + scratch_bytes);
+  const std::uint64_t memory = usage.memory_bytes + scratch_used();
+  watched_user_us_ = std::max(watched_user_us_, usage.cpu_user_us);
+  watched_system_us_ = std::max(watched_system_us_, usage.cpu_system_us);
+  peak_watched_memory_ = std::max(peak_watched_memory_, memory);
   peak_watched_processes_ = std::max(peak_watched_processes_, usage.processes);
-  if (microseconds(usage.cpu_us) >= spec_.limits.cpu) return end_cell(Reason::cpu);
-  if (usage.memory_bytes + scratch_bytes > spec_.limits.memory.bytes)
-    return end_cell(Reason::memory);
+  if (microseconds(usage.cpu_user_us + usage.cpu_system_us) >= spec_.limits.cpu)
+    return end_cell(Reason::cpu);
+  if (memory > spec_.limits.memory.bytes) return end_cell(Reason::memory);
+}
+
+std::uint64_t Supervisor::scratch_used() const {
+  struct statvfs space{};
+  if (!scratch_ || ::fstatvfs(scratch_.get(), &space) != 0) return 0;
+  return (space.f_blocks - space.f_bfree) * space.f_frsize;
 }
 
 void Supervisor::handle_control() {
@@ -271,7 +289,7 @@ void Supervisor::report(Outcome& outcome) {
   usage.final = ended_;
   usage.output_bytes = output_.total() + error_.total();
   if (started_) usage.wall_us = std::chrono::duration_cast<microseconds>(end_ - run_).count();
-  bool processes_refused = false, throttled = false;
+  bool processes_refused = false, throttled = false, memory_touched = false;
   if (cell_.cgroup) {
     const CgroupUsage counted = cell_.cgroup->usage();
     usage.cpu_user_us = counted.cpu_user_us;
@@ -284,10 +302,15 @@ void Supervisor::report(Outcome& outcome) {
     throttled = counted.throttled_periods > 0;
     if (counted.oom_kills > 0 && verdict_ == Reason::none) verdict_ = Reason::memory;
   } else {
-    usage.cpu_user_us = rusage_user_us_;
-    usage.cpu_system_us = rusage_system_us_;
+    // The kernel's figures leave out who was killed with init; the watcher's, who was quicker than
+    // a look.
+    usage.cpu_user_us = std::max(watched_user_us_, rusage_user_us_);
+    usage.cpu_system_us = std::max(watched_system_us_, rusage_system_us_);
     usage.peak_memory_bytes = std::max(peak_watched_memory_, rusage_peak_bytes_);
-    usage.processes = peak_watched_processes_;
+    usage.processes = std::max<std::uint64_t>(peak_watched_processes_, started_ ? 1 : 0);
+    // What the rlimit refused was an error inside, so nothing was killed.
+    memory_touched =
+        verdict_ == Reason::none && usage.peak_memory_bytes >= spec_.limits.memory.bytes;
   }
 
   struct statvfs space{};
@@ -297,9 +320,14 @@ void Supervisor::report(Outcome& outcome) {
   const auto hit = [&](bool was, const char* name) {
     if (was) outcome.limits_hit.emplace_back(name);
   };
+  // Most runs leave less in the whole scratch than one file may have, and need no search.
+  const bool large_file = scratch_used() >= spec_.limits.file_size.bytes &&
+                          has_file_of_size(scratch_.get(), spec_.limits.file_size);
+  hit(memory_touched, "memory");
   hit(processes_refused, "processes");
   hit(throttled, "cpus");
   hit(disk_full_, "disk");
+  hit(large_file, "file_size");
   hit(outcome.truncated, "output");
   for (const auto& [name, count] : refused_)
     outcome.limits_hit.push_back("syscall:" + name);

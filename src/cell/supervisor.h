@@ -42,12 +42,14 @@ class Supervisor {
   void poll_once();
   [[nodiscard]] Clock::time_point next_look() const;
   void look_at_limits();
+  void look_at_oom();
   void look_at_cgroup();
   void look_at_processes();
   void handle_control();
   void handle_refusal();
   void handle_input();
   void check_output();
+  [[nodiscard]] std::uint64_t scratch_used() const;
   void end_cell(Reason reason);
   void reap();
 
@@ -68,7 +70,8 @@ class Supervisor {
   bool ended_ = false;
   bool started_ = false;
   bool disk_full_ = false;
-  std::uint64_t peak_watched_memory_ = 0, peak_watched_processes_ = 0, watched_cpu_us_ = 0;
+  std::uint64_t peak_watched_memory_ = 0, peak_watched_processes_ = 0;
+  std::uint64_t watched_user_us_ = 0, watched_system_us_ = 0;
   std::uint64_t refusals_ = 0;
   std::map<std::string, std::uint64_t> refused_;
   Clock::time_point launch_deadline_, deadline_, next_limit_look_,

@@ -44,9 +44,9 @@ struct CgroupUsage {
   std::uint64_t cpu_system_us = 0;
   std::uint64_t peak_memory_bytes = 0;
   std::uint64_t peak_processes = 0;
-  std::optional<std::uint64_t>
-      read_bytes;  // empty without an I/O controller; counts block devices,
-  std::optional<std::uint64_t> write_bytes;  // not the page cache
+  // From and to block devices, not the page cache. Empty without an I/O controller.
+  std::optional<std::uint64_t> read_bytes;
+  std::optional<std::uint64_t> write_bytes;
   std::uint64_t oom_kills = 0;
   std::uint64_t processes_refused = 0;
   std::uint64_t throttled_periods = 0;
@@ -116,8 +116,9 @@ class Cgroup {
   [[nodiscard]] virtual bool remove() = 0;
 };
 
-// Kills and removes the groups that dead Sallyport processes left in our parent. A group whose
-// owner lives is never touched, also when the owner is in another pid namespace.
+// Kills and removes the groups that dead Sallyport processes left in our parent, which it prepares
+// as create() does. A group whose owner lives is never touched, also when the owner is in another
+// pid namespace.
 void sweep_cgroups();
 
 }  // namespace sallyport

@@ -98,7 +98,7 @@ class HighWater {
 // Kill and remove, waiting a bounded time: what destructors do.
 void destroy(Cgroup& group);
 
-// The name of a group that this very process makes.
+// This very process, as the owner of cells' groups.
 [[nodiscard]] GroupOwner current_process();
 
 // Kills and removes the groups below `parent` whose owners are dead.

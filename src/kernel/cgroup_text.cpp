@@ -53,10 +53,6 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-bool has(const std::vector<std::string>& words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
-}
-
 std::string_view without_newline(std::string_view text) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   return text;
@@ -118,8 +114,8 @@ std::vector<CgroupMembership> parse_cgroup_memberships(std::string_view text) {
 CgroupVersion choose_cgroup_version(const std::vector<CgroupMount>& mounts,
                                     const std::vector<CgroupMembership>& memberships,
                                     bool parent_named) {
-  const bool memory_on_v1 =
-      std::ranges::any_of(memberships, [](const auto& m) { return has(m.controllers, "memory"); });
+  const bool memory_on_v1 = std::ranges::any_of(
+      memberships, [](const auto& m) { return contains(m.controllers, "memory"); });
   const bool v2_mounted =
       std::ranges::any_of(mounts, [](const auto& m) { return m.version == CgroupVersion::v2; });
   if (parent_named || (v2_mounted && !memory_on_v1)) return CgroupVersion::v2;
@@ -130,7 +126,7 @@ std::optional<std::string> directory_through(const CgroupMount& mount, std::stri
   if (!is_within(cgroup, mount.root)) return std::nullopt;
   const std::string_view below = mount.root == "/" ? cgroup : cgroup.substr(mount.root.size());
   // "/.." stands for a group outside of our cgroup namespace, whose name we are not told.
-  if (has(split(below, '/'), "..")) return std::nullopt;
+  if (contains(split(below, '/'), "..")) return std::nullopt;
   if (below.empty() || below == "/") return mount.directory;
   return (mount.directory == "/" ? "" : mount.directory) + std::string(below);
 }
@@ -213,6 +209,10 @@ std::optional<std::uint64_t> count_of(std::string_view text, std::string_view ke
     if (take(line, ' ') == key) return whole_number<std::uint64_t>(line);
   }
   return std::nullopt;
+}
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
 }
 
 bool has_word(std::string_view line, std::string_view word) {

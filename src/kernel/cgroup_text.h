@@ -72,11 +72,15 @@ struct V2Situation {
 };
 struct V2Parent {
   enum class Kind {
-    named,  // what the administrator said
-    top,    // <mount>/sallyport, made on demand
-    own,  // our own group; we step aside into a leaf, as v2 allows no processes beside groups with
-          // controllers
-    beside,  // we (or who started us) have stepped aside already: the directory above our leaf
+    // What the administrator said.
+    named,
+    // <mount>/sallyport, made on demand.
+    top,
+    // Our own group. We step aside into a leaf: v2 allows no process beside groups with
+    // controllers.
+    own,
+    // We, or who started us, have stepped aside already: the directory above our leaf.
+    beside,
   };
   Kind kind = Kind::own;
   std::string directory;
@@ -94,6 +98,8 @@ struct V2Parent {
 // The count after `key` in a file of "key count" lines: cpu.stat, memory.events,
 // memory.oom_control, pids.events.
 [[nodiscard]] std::optional<std::uint64_t> count_of(std::string_view text, std::string_view key);
+
+[[nodiscard]] bool contains(const std::vector<std::string>& words, std::string_view word);
 
 // Whether a space-separated line such as cgroup.controllers has the word.
 [[nodiscard]] bool has_word(std::string_view line, std::string_view word);

@@ -30,17 +30,13 @@ std::string mount_command(std::string_view controller) {
          point;
 }
 
-bool has(const std::vector<std::string>& words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
-}
-
 // Our own group's directory in the hierarchy of `controller`; empty when it is not mounted where we
 // see it.
 std::shared_ptr<const GroupParent> find_parent(const CgroupHost& host, const char* controller) {
   for (const CgroupMembership& membership : host.memberships) {
-    if (!has(membership.controllers, controller)) continue;
+    if (!contains(membership.controllers, controller)) continue;
     for (const CgroupMount& mount : host.mounts) {
-      if (!has(mount.controllers, controller)) continue;
+      if (!contains(mount.controllers, controller)) continue;
       auto directory = directory_through(mount, membership.path);
       if (!directory) continue;
       if (auto parent = open_group_parent(std::move(*directory), CgroupVersion::v1)) return parent;
@@ -75,7 +71,8 @@ V1Layout survey(const CgroupHost& host) {
   if (layout.parent_of[memory] != kNowhere)
     support.parent = layout.parents[layout.parent_of[memory]]->path;
   if (!support.missing.empty()) {
-    support.why_not = "these cgroup v1 controllers are not mounted:";
+    support.why_not =
+        "these cgroup v1 controllers are not mounted where this process sees its own group:";
     for (const std::string& name : support.missing)
       support.why_not.append(" ").append(name);
   } else if (!unwritable.empty()) {

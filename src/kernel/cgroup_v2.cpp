@@ -49,7 +49,7 @@ std::string fix_for_missing(const CgroupHost& host, const V2Layout& layout,
                             const std::string& mount, const std::string& controllers) {
   for (const CgroupMembership& membership : host.memberships)
     for (const std::string& name : layout.support.missing)
-      if (std::ranges::find(membership.controllers, name) != membership.controllers.end())
+      if (contains(membership.controllers, name))
         return "boot with systemd.unified_cgroup_hierarchy=1: " + name + " is bound to cgroup v1";
   if (layout.place.kind == V2Parent::Kind::top)
     return "boot a kernel that has them, without cgroup_disable= on its command line";

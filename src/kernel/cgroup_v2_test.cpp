@@ -91,7 +91,7 @@ TEST_F(CgroupV2Test, ANamedParentIsUsedOrItsMissingControllersAreNamed) {
     const std::string offered =
         read_at(AT_FDCWD, (directory_ + "/cgroup.controllers").c_str()).value_or("");
     for (const char* name : {"memory", "pids", "cpu"}) {
-      const bool missing = std::ranges::find(support.missing, name) != support.missing.end();
+      const bool missing = contains(support.missing, name);
       if (missing == has_word(offered, name)) return 2;
       if (missing && support.why_not.find(name) == std::string::npos) return 3;
     }

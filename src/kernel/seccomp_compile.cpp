@@ -160,7 +160,8 @@ class Compiler {
   // BPF sees a register as two words of 32 bits.
   struct Word {
     Word(const Comparison& comparison, unsigned shift)
-        : offset(offsetof(seccomp_data, args) + 8 * comparison.argument + shift / 8),
+        : offset(offsetof(seccomp_data, args) + sizeof(std::uint64_t) * comparison.argument +
+                 shift / 8),
           mask(static_cast<std::uint32_t>(comparison.mask >> shift)) {}
 
     std::size_t offset;

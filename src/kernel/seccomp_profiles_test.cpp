@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
-#include <cstdio>
+#include <iostream>
 #include <set>
 
 #include "kernel/seccomp_calls.h"
@@ -94,10 +94,10 @@ TEST(SeccompProfiles, FitTheKernelEasily) {
     ASSERT_TRUE(program) << program.error().message;
     EXPECT_LT(program->size(), 512u);
     const auto us = [](auto duration) {
-      return std::chrono::duration<double, std::micro>(duration).count();
+      return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
     };
-    std::printf("%s: %zu instructions, made in %.0f us, compiled in %.0f us\n", text.name.data(),
-                program->size(), us(made - start), us(compiled - made));
+    std::cout << text.name << ": " << program->size() << " instructions, made in "
+              << us(made - start) << " us, compiled in " << us(compiled - made) << " us\n";
   }
 }
 

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "door/cli/doctor_command.h"
 #include "door/cli/run_command.h"
 
 namespace {
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
   const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
   const std::string_view command = words.size() > 1 ? words[1] : "";
   if (command == "run") return sallyport::run_command(words.subspan(2));
+  if (command == "doctor") return sallyport::doctor_command(words.subspan(2));
   if (command == "version" || command == "--version") {
     std::puts("sallyport " SALLYPORT_VERSION);
     return 0;

@@ -26,8 +26,10 @@ int exit_code_of(const Outcome& outcome) {
       if (outcome.reason == Reason::timeout) return kTimeout;
       return outcome.reason == Reason::cancelled ? kCancelled : kKilled;
     case Status::success:
+      return 0;
     case Status::error:
-      return outcome.exit_code.value_or(kCouldNotStart);
+      // An error of ours after a success of the command's: its changes could not be copied back.
+      return outcome.exit_code.value_or(0) != 0 ? *outcome.exit_code : 1;
   }
   return kCouldNotStart;
 }
