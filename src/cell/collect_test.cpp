@@ -281,6 +281,21 @@ TEST_F(Collect, HasNoMoreRightsInTheDestinationThanItsOwner) {
   EXPECT_NE(finding_about(findings, "sealed/file"), nullptr);
 }
 
+TEST_F(Collect, WorksForAnOrdinaryUser) {
+  ASSERT_EQ(::geteuid(), 0u) << "this test becomes another user and needs root";
+  put(workspace / "sub/mine", "x");
+  put(workspace / "sub/closed", "x", 0);
+  for (const fs::path& path : {tree.path(), destination})
+    ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+  in_child([&] {
+    ASSERT_EQ(::setgid(65534), 0);
+    ASSERT_EQ(::setuid(65534), 0);
+    EXPECT_EQ(collect({"**"}), Names{"sub/mine"});
+    EXPECT_NE(finding_about(findings, "sub/closed"), nullptr);
+  });
+  EXPECT_EQ(stat_of(destination / "sub/mine").st_uid, 65534u);
+}
+
 TEST_F(Collect, ListsAHundredFindingsAtMost) {
   for (int number = 0; number < 1'000; ++number)
     ASSERT_EQ(::mkfifo((workspace / std::to_string(number)).c_str(), 0600), 0);

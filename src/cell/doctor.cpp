@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <csignal>
@@ -95,12 +96,16 @@ std::vector<std::string> layers_not_in_force() {
   return weaker;
 }
 
-// A hint that sends people here would send them round in circles.
-Check check_whole_cell(const Trial& trial) {
+// The hint counts only where no check has found the cause; and one that sends people here would
+// send them round in circles.
+Check check_whole_cell(const Trial& trial, const std::vector<Check>& others) {
   if (trial.worked)
     return {"a whole cell", "built and used, in a fresh process", Check::Verdict::good, ""};
+  const bool is_explained =
+      std::ranges::find(others, Check::Verdict::missing, &Check::verdict) != others.end();
   const bool is_about_us = trial.hint.find("sallyport doctor") != std::string::npos;
-  return {"a whole cell", trial.message, Check::Verdict::missing, is_about_us ? "" : trial.hint};
+  return {"a whole cell", trial.message, Check::Verdict::missing,
+          is_explained || is_about_us ? "" : trial.hint};
 }
 
 }  // namespace
@@ -152,7 +157,7 @@ Diagnosis diagnose() {
   host.cell_works = diagnosis.cell.worked;
   diagnosis.kernel = host.kernel;
   diagnosis.checks = judge(host);
-  diagnosis.checks.push_back(check_whole_cell(diagnosis.cell));
+  diagnosis.checks.push_back(check_whole_cell(diagnosis.cell, diagnosis.checks));
   return diagnosis;
 }
 

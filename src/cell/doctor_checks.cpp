@@ -42,7 +42,7 @@ std::vector<std::string> capabilities_in(const std::string& sentence) {
   return names;
 }
 
-// The container's command line with the flags that are needed, and no others.
+// The container's command line with the flags that it lacks, and no others.
 std::string container_command(const HostFacts& host) {
   const bool podman = host.container == "podman";
   std::string line = podman ? "podman run" : "docker run";
@@ -55,7 +55,7 @@ std::string container_command(const HostFacts& host) {
     line.append(" --security-opt unmask=ALL");
   if (!podman && proc_is_in_the_way(host)) line.append(" --security-opt systempaths=unconfined");
   if (!podman && host.cgroups_read_only) line.append(" --security-opt writable-cgroups=true");
-  return line.append(" IMAGE");
+  return line.append(" IMAGE  # beside the flags that you give already");
 }
 
 std::string kernel_command(const Distribution& distribution) {
@@ -124,6 +124,8 @@ Check check_launcher(const HostFacts& host) {
     return {"launcher", host.launcher.error().message, missing,
             in_container(host) ? container_command(host) : host.launcher.error().hint};
   if (host.privileged()) return {"launcher", "root, with the capabilities it needs", good, ""};
+  if (host.uid == 0)
+    return {"launcher", "root of a user namespace, which counts as an ordinary user", good, ""};
   return {"launcher", "ordinary user " + host.user, good, ""};
 }
 
@@ -199,8 +201,10 @@ Check check_landlock(const HostFacts& host) {
   if (version && *version < KernelVersion{5, 19})
     return {"Landlock", "none", missing, kernel_command(host.distribution)};
   if (!host.lsms)
-    return {"Landlock", "none; whether the kernel has it cannot be seen", missing,
-            "mount -t securityfs securityfs /sys/kernel/security && sallyport doctor"};
+    return {"Landlock", "none, and why cannot be seen from here", missing,
+            in_container(host)
+                ? "boot the container's host with landlock in lsm=, as in lsm=landlock,apparmor"
+                : "mount -t securityfs securityfs /sys/kernel/security && sallyport doctor"};
   if (host.lists_landlock())
     return {"Landlock", "there, but a seccomp filter refuses it", missing, container_command(host)};
   return {"Landlock", "not among the security modules that were chosen at boot", missing,
@@ -217,15 +221,25 @@ Check check_proc(const HostFacts& host) {
           container_command(host)};
 }
 
+// In a container of its own cgroup namespace the whole tree is the container's, mounted read-only
+// and owned by its root; there is no systemd to ask for a part of it.
+std::string cgroup_fix(const HostFacts& host) {
+  std::vector<std::string> fixes;
+  if (host.cgroups_read_only && in_container(host)) fixes.push_back(container_command(host));
+  if (host.cgroups.version == CgroupVersion::v2 && host.cgroups.parent == "/sys/fs/cgroup" &&
+      host.uid != 0)
+    fixes.push_back("chown -R " + host.user + " /sys/fs/cgroup");
+  return fixes.empty() ? host.cgroups.fix : joined(fixes, "\n");
+}
+
 Check check_cgroup(const HostFacts& host) {
   const CgroupSupport& cgroups = host.cgroups;
-  const std::string version(name_of(cgroups.version));
   if (cgroups.usable)
-    return {"cgroup", version + " in " + cgroups.parent + ": " + joined(cgroups.controllers), good,
-            ""};
-  const bool sealed = host.cgroups_read_only && in_container(host);
-  return {"cgroup", version + ": " + cgroups.why_not, weaker,
-          sealed ? container_command(host) : cgroups.fix};
+    return {"cgroup",
+            std::string(name_of(cgroups.version)) + " in " + cgroups.parent + ": " +
+                joined(cgroups.controllers),
+            good, ""};
+  return {"cgroup", cgroups.why_not, weaker, cgroup_fix(host)};
 }
 
 Check check_groups(const HostFacts& host) {

@@ -63,7 +63,8 @@ Sys<OpenFile> open_regular(int directory, const char* name, const struct stat& s
 // The rights of a host directory's owner, taken by root for the calls that touch that directory.
 // Files belong to the owner from their first moment; a chown by root afterwards would hand over
 // whatever was swapped in under the name. For a process that is not root this is nothing: it has no
-// other rights. Drops the supplementary groups while it lives.
+// other rights. Drops the supplementary groups while it lives. As with every change of identity the
+// kernel makes the process undumpable and forgets its PR_SET_PDEATHSIG.
 class [[nodiscard]] OwnerRights {
  public:
   // Fails if root cannot act as `owner`, as in a user namespace that does not map it.

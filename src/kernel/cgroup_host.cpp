@@ -199,7 +199,7 @@ std::uint64_t HighWater::read(const GroupDir& dir) {
 }
 
 Result<std::string> whole_disk(dev_t device) {
-  const std::string number = std::to_string(major(device)) + ":" + std::to_string(minor(device));
+  std::string number = std::to_string(major(device)) + ":" + std::to_string(minor(device));
   const std::string directory = "/sys/dev/block/" + number;
   struct stat st{};
   if (::stat(directory.c_str(), &st) != 0)

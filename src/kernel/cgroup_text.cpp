@@ -265,7 +265,7 @@ bool has_swap(std::string_view swaps) {
 std::optional<std::uint64_t> cpu_quota_us(double cpus) {
   constexpr double kFewest = 0.01;
   constexpr double kMost = 1'000'000;
-  if (!(cpus >= kFewest && cpus <= kMost)) return std::nullopt;  // false for a NaN, too
+  if (std::isnan(cpus) || cpus < kFewest || cpus > kMost) return std::nullopt;
   return static_cast<std::uint64_t>(std::llround(cpus * static_cast<double>(kCpuPeriodUs)));
 }
 

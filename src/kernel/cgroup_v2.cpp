@@ -301,9 +301,47 @@ Result<std::unique_ptr<V2Group>> make_group(std::shared_ptr<const GroupParent> p
   return std::make_unique<V2Group>(std::move(*dir));
 }
 
+// The leaf into which we step aside, so that our own group may have groups with controllers below
+// it. Steps back at the end: a group that hands down controllers takes no processes, so the next
+// command could not be started in it.
+class SteppedAside {
+ public:
+  static Result<SteppedAside> step(const std::shared_ptr<const GroupParent>& own) {
+    GroupOwner self = current_process();
+    self.self = true;
+    auto leaf = GroupDir::make(own, group_name(self, ""));
+    if (!leaf) return std::unexpected(std::move(leaf.error()));
+    SteppedAside aside(own, std::move(*leaf));
+    if (auto done = aside.leaf_->set("cgroup.procs", "0"); !done)
+      return std::unexpected(std::move(done.error()));
+    if (auto done = enable_below(*own); !done) return std::unexpected(std::move(done.error()));
+    return aside;
+  }
+  SteppedAside(SteppedAside&& other) noexcept
+      : own_(std::move(other.own_)), leaf_(std::exchange(other.leaf_, std::nullopt)) {}
+  SteppedAside& operator=(SteppedAside&&) = delete;
+  ~SteppedAside() {
+    if (!leaf_) return;
+    // Refused while another group of ours lives; the leaf then stays for the sweep.
+    const std::string enabled = read_at(own_->fd.get(), "cgroup.subtree_control").value_or("");
+    for (const char* name : {"memory", "pids", "cpu", "io"})
+      if (has_word(enabled, name))
+        (void)write_at(own_->fd.get(), "cgroup.subtree_control", std::string("-") + name);
+    (void)write_at(own_->fd.get(), "cgroup.procs", "0");
+    (void)leaf_->remove();
+  }
+
+ private:
+  SteppedAside(std::shared_ptr<const GroupParent> own, GroupDir leaf)
+      : own_(std::move(own)), leaf_(std::move(leaf)) {}
+  std::shared_ptr<const GroupParent> own_;
+  std::optional<GroupDir> leaf_;
+};
+
 class V2Tree final : public CgroupTree {
  public:
-  explicit V2Tree(std::shared_ptr<const GroupParent> parent) : parent_(std::move(parent)) {}
+  V2Tree(std::shared_ptr<const GroupParent> parent, std::optional<SteppedAside> aside)
+      : parent_(std::move(parent)), aside_(std::move(aside)) {}
 
   Result<std::unique_ptr<Cgroup>> create(std::string name, const CgroupLimits& limits) override {
     auto group = make_group(parent_, std::move(name));
@@ -317,6 +355,7 @@ class V2Tree final : public CgroupTree {
 
  private:
   std::shared_ptr<const GroupParent> parent_;
+  std::optional<SteppedAside> aside_;
 };
 
 // <mount>/sallyport, with the controllers handed down to it and through it. It stays: other
@@ -337,22 +376,6 @@ Result<std::shared_ptr<const GroupParent>> prepare_top(const V2Layout& layout) {
   return parent;
 }
 
-// Steps aside into a leaf, so that our own group may have groups with controllers below it; and
-// back if that was in vain.
-Result<void> step_aside(const std::shared_ptr<const GroupParent>& own) {
-  GroupOwner self = current_process();
-  self.self = true;
-  auto leaf = GroupDir::make(own, group_name(self, ""));
-  if (!leaf) return std::unexpected(std::move(leaf.error()));
-  Result<void> done = leaf->set("cgroup.procs", "0");
-  if (done) done = enable_below(*own);
-  if (!done) {
-    (void)write_at(own->fd.get(), "cgroup.procs", "0");
-    (void)leaf->remove();
-  }
-  return done;
-}
-
 }  // namespace
 
 CgroupSupport probe_cgroup_v2(const CgroupHost& host) {
@@ -364,6 +387,7 @@ Result<std::unique_ptr<CgroupTree>> open_cgroup_v2(const CgroupHost& host) {
   if (!layout.support.usable)
     return fail(Reason::cannot_enforce, layout.support.why_not, layout.support.fix);
   std::shared_ptr<const GroupParent> parent = layout.base;
+  std::optional<SteppedAside> aside;
   Result<void> done;
   switch (layout.place.kind) {
     case V2Parent::Kind::top: {
@@ -372,16 +396,19 @@ Result<std::unique_ptr<CgroupTree>> open_cgroup_v2(const CgroupHost& host) {
       parent = std::move(*prepared);
       break;
     }
-    case V2Parent::Kind::own:
-      done = step_aside(parent);
+    case V2Parent::Kind::own: {
+      auto stepped = SteppedAside::step(parent);
+      if (!stepped) return std::unexpected(std::move(stepped.error()));
+      aside.emplace(std::move(*stepped));
       break;
+    }
     case V2Parent::Kind::named:
     case V2Parent::Kind::beside:
       done = enable_below(*parent);
       break;
   }
   if (!done) return std::unexpected(std::move(done.error()));
-  return std::make_unique<V2Tree>(std::move(parent));
+  return std::make_unique<V2Tree>(std::move(parent), std::move(aside));
 }
 
 Result<std::unique_ptr<Cgroup>> make_bare_group_v2(std::shared_ptr<const GroupParent> parent,

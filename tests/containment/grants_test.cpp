@@ -56,12 +56,9 @@ TEST_P(ReadGrant, CannotBeChangedByAnyCall) {
     write_file(host / "granted/file", "content", GetParam());
     struct stat before{}, after{};
     ASSERT_EQ(::lstat((host / "granted/file").c_str(), &before), 0);
-    EXPECT_TRUE(attack_refused(
-        probe_in_cell(GetParam(), {"change-file", change, "/granted/file"}, grant("granted"))));
-    EXPECT_TRUE(attack_refused(probe_in_cell(
-        GetParam(), {"change-file", change, "/granted/file"},
-        grant("granted/file") + Words{"--read", (host / "granted/file") + ":/granted/file"})))
-        << "granted as a file";
+    for (const char* granted : {"granted", "granted/file"})
+      EXPECT_TRUE(attack_refused(probe_in_cell(GetParam(), {"change-file", change, "/granted/file"},
+                                               {"--read", (host / granted) + ":/" + granted})));
     ASSERT_EQ(::lstat((host / "granted/file").c_str(), &after), 0);
     EXPECT_EQ(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec) << change;
     EXPECT_EQ(after.st_ctim.tv_nsec, before.st_ctim.tv_nsec) << change;
@@ -191,11 +188,11 @@ TEST_P(ReadGrant, APathThatOnlyBeginsTheSameIsNotGranted) {
   make_directory(host / "data", self());
   make_directory(host / "data-secret", self());
   write_file(host / "data-secret/canary", kCanary, GetParam());
-  for (const char* name : {"data-secret/canary", "data/../data-secret/canary"}) {
-    const Words attack = {"read-file", host / name, kCanary};
-    EXPECT_TRUE(attack_worked(probe_outside(attack, GetParam())));
+  for (const std::string name : {"data-secret/canary", "data/../data-secret/canary"}) {
+    EXPECT_TRUE(attack_worked(probe_outside({"read-file", host / name, kCanary}, GetParam())));
     for (const char* access : {"--read", "--write"})
-      EXPECT_TRUE(attack_refused(probe_in_cell(GetParam(), attack, {access, host / "data"})));
+      EXPECT_TRUE(attack_refused(probe_in_cell(GetParam(), {"read-file", "/host/" + name, kCanary},
+                                               {access, (host / "data") + ":/host/data"})));
   }
 }
 
@@ -213,9 +210,9 @@ TEST_P(ReadGrant, ASymlinkInItDoesNotLeadOut) {
     EXPECT_TRUE(attack_worked(probe_outside({"read-file", host / name, kCanary}, GetParam())));
     EXPECT_TRUE(attack_refused(
         probe_in_cell(GetParam(), {"read-file", "/" + name, kCanary}, grant("granted"))));
-    // Also where the grant keeps its own path.
-    EXPECT_TRUE(attack_refused(probe_in_cell(GetParam(), {"read-file", host / name, kCanary},
-                                             {"--read", host / "granted"})));
+    // Also where the directory above it has a place in the cell.
+    EXPECT_TRUE(attack_refused(probe_in_cell(GetParam(), {"read-file", "/host/" + name, kCanary},
+                                             {"--read", (host / "granted") + ":/host/granted"})));
   }
   const std::string magic = "granted/magic" + (host / "secret/canary");
   EXPECT_TRUE(attack_worked(probe_outside({"read-file", host / magic, kCanary}, GetParam())));
@@ -240,9 +237,17 @@ TEST_P(ReadGrant, ADeeperGrantDoesNotShowWhatLiesAboveIt) {
   make_directory(host / "a", self());
   make_directory(host / "a/b", self());
   write_file(host / "a/canary", kCanary, GetParam());
-  const Ran ran = shell_in_cell(GetParam(), {"--read", host / "a/b"},
-                                "ls -A " + (host / "a") + "; ls -A " + host.path());
-  EXPECT_EQ(ran.out, "b\na\n");
+  const Ran ran =
+      shell_in_cell(GetParam(), {"--read", (host / "a/b") + ":/x/a/b"}, "ls -A /x /x/a /x/a/b");
+  EXPECT_EQ(ran.out, "/x:\na\n\n/x/a:\nb\n\n/x/a/b:\n") << ran.err;
+}
+
+TEST_P(ReadGrant, WithoutAPlaceInsideItKeepsItsOwnPath) {
+  make_granted();
+  write_file(host / "granted/file", "content", GetParam());
+  const Ran ran =
+      run_cell(GetParam(), {"--read", host / "granted", "--", "cat", host / "granted/file"});
+  EXPECT_EQ(ran.out, "content") << ran.err;
 }
 
 // ---- what cannot be granted

@@ -46,6 +46,7 @@ Fd catch_signals() {
     ::sigaddset(&ends, number);
   ::sigprocmask(SIG_BLOCK, &ends, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // copying results out may meet a file size limit of the caller's
   return Fd(::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
