@@ -54,6 +54,7 @@ Sys<Started> start(const std::vector<std::string>& words) {
   Started started{.pid = -1, .output = Fd(ends[0])};
   const Fd write_end(ends[1]);
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words)
     argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);

@@ -135,11 +135,13 @@ Check check_container(const HostFacts& host) {
     held.push_back("a seccomp filter refuses " + joined(host.refused_calls));
   if (apparmor_is_in_the_way(host))
     held.push_back("the AppArmor profile " + *host.apparmor_profile + " is enforced");
-  const std::string seen = host.container.empty() ? "none seen" : host.container;
-  if (held.empty()) return {"container", seen, good, ""};
-  const std::string what = joined(held, "; ");
-  return {"container", host.container.empty() ? what : seen + ": " + what, missing,
-          container_command(host)};
+  const std::string seen = host.container.empty() ? "" : host.container + ": ";
+  if (held.empty())
+    return {"container", seen.empty() ? "none seen" : seen + "nothing of it is in the way", good,
+            ""};
+  return {
+      "container", seen + joined(held, "; "), missing,
+      in_container(host) ? container_command(host) : "aa-exec -p unconfined -- sallyport doctor"};
 }
 
 Check check_user_namespaces(const HostFacts& host) {

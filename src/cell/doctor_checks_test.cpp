@@ -11,7 +11,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 using Verdict = Check::Verdict;
@@ -223,6 +222,15 @@ TEST(DoctorChecks, AProfileUnderWhichACellWorksIsLeftAlone) {
   host.refused_calls.clear();
   EXPECT_EQ(check(host, "container").verdict, Verdict::good);
   EXPECT_THAT(check(host, "cgroup").fix, Not(HasSubstr("apparmor")));
+}
+
+TEST(DoctorChecks, AProfileOutsideOfAContainerIsLeftByStartingUnconfined) {
+  HostFacts host = healthy();
+  host.cell_works = false;
+  host.apparmor_profile = "snap.shell";
+  EXPECT_EQ(check(host, "container").verdict, Verdict::missing);
+  EXPECT_THAT(check(host, "container").found, HasSubstr("snap.shell"));
+  EXPECT_EQ(check(host, "container").fix, "aa-exec -p unconfined -- sallyport doctor");
 }
 
 TEST(DoctorChecks, RootInAContainerNeedsItsCapabilitiesAndNoUnmaskedProc) {

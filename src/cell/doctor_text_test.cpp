@@ -9,26 +9,26 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr const char* kDebian12 = R"(PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"
+constexpr const char* kDebian12 = R"~(PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"
 NAME="Debian GNU/Linux"
 VERSION_ID="12"
 VERSION="12 (bookworm)"
 VERSION_CODENAME=bookworm
 ID=debian
 HOME_URL="https://www.debian.org/"
-)";
+)~";
 
-constexpr const char* kUbuntu2404 = R"(PRETTY_NAME="Ubuntu 24.04.2 LTS"
+constexpr const char* kUbuntu2404 = R"~(PRETTY_NAME="Ubuntu 24.04.2 LTS"
 NAME="Ubuntu"
 VERSION_ID="24.04"
 VERSION="24.04.2 LTS (Noble Numbat)"
 ID=ubuntu
 ID_LIKE=debian
-)";
+)~";
 
 // A Docker container on a host with cgroup v2.
 constexpr const char* kDockerMountinfo =
-    R"(1021 879 0:63 / / rw,relatime master:320 - overlay overlay rw,lowerdir=/a:/b
+    R"~(1021 879 0:63 / / rw,relatime master:320 - overlay overlay rw,lowerdir=/a:/b
 1022 1021 0:66 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw
 1023 1021 0:67 / /dev rw,nosuid - tmpfs tmpfs rw,size=65536k,mode=755
 1025 1021 0:69 / /sys ro,nosuid,nodev,noexec,relatime - sysfs sysfs ro
@@ -37,13 +37,13 @@ constexpr const char* kDockerMountinfo =
 884 1022 0:66 /sys /proc/sys ro,nosuid,nodev,noexec,relatime - proc proc rw
 886 1022 0:70 / /proc/acpi ro,relatime - tmpfs tmpfs ro
 887 1022 0:67 /null /proc/kcore rw,nosuid - tmpfs tmpfs rw,size=65536k,mode=755
-)";
+)~";
 
-constexpr const char* kHostMountinfo = R"(22 27 0:21 / /proc rw,relatime shared:13 - proc proc rw
+constexpr const char* kHostMountinfo = R"~(22 27 0:21 / /proc rw,relatime shared:13 - proc proc rw
 27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 40 22 0:41 / /proc/sys/fs/binfmt_misc rw,relatime shared:20 - autofs systemd-1 rw,fd=29
 31 23 0:28 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate
-)";
+)~";
 
 TEST(DoctorText, TheKernelVersionIsReadFromItsReleaseName) {
   EXPECT_EQ(parse_kernel_version("6.1.0-18-amd64"), (KernelVersion{6, 1}));

@@ -12,7 +12,7 @@ namespace {
 // Directories of /proc that describe the host's hardware and file systems rather than the cell's
 // processes.
 constexpr const char* kMaskedDirectories[] = {
-    "proc/acpi", "proc/asound", "proc/bus", "proc/driver", "proc/fs", "proc/irq", "proc/scsi",
+    "proc/acpi", "proc/asound", "proc/bus", "proc/driver", "proc/irq", "proc/scsi",
 };
 
 // Files of /proc that leak the host's keys, addresses, boot line or timing, or that act when
@@ -57,15 +57,16 @@ Sys<Fd> open_directory(int parent, const char* name, const char* path) {
   return directory;
 }
 
-Sys<void> mask(int root, const char* cover, const char* target, Access access) {
-  Fd source(::openat(root, cover, O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!source) return sys_fail("openat", cover);
-  auto tree = clone_tree(source.get(), cover, access);
-  if (!tree) return std::unexpected(tree.error());
-  auto attached = attach(tree->get(), root, target);
-  // What this kernel does not have needs no cover.
-  if (!attached && attached.error().err == ENOENT) return {};
-  return attached;
+Sys<void> mask(int root, int cover, const char* target) {
+  auto point = open_mount_point(root, target);
+  if (!point) {
+    // What this kernel does not have needs no cover.
+    if (point.error().err == ENOENT) return {};
+    return std::unexpected(point.error());
+  }
+  auto copy = copy_mount(cover, target);
+  if (!copy) return std::unexpected(copy.error());
+  return attach_at(copy->get(), point->get(), target);
 }
 
 }  // namespace
@@ -135,10 +136,18 @@ Sys<void> attach_masked_proc(Launch& launch) {
     launch.watched_proc = std::move(launch.proc);
   else
     launch.proc.reset();
-  for (const char* target : kMaskedDirectories)
-    if (auto done = mask(root, "run", target, Access::read_only); !done) return done;
+  // The covers: the read-only /dev/null that is attached already, and an empty read-only directory.
+  Fd null(::openat(root, "dev/null", O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!null) return sys_fail("openat", "dev/null");
   for (const char* target : kMaskedFiles)
-    if (auto done = mask(root, "dev/null", target, Access::device_node); !done) return done;
+    if (auto done = mask(root, null.get(), target); !done) return done;
+  Fd run(::openat(root, "run", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!run) return sys_fail("openat", "run");
+  auto empty = clone_tree(run.get(), "run", Access::read_only);
+  if (!empty) return std::unexpected(empty.error());
+  if (auto done = attach(empty->get(), root, "proc/fs"); !done) return done;
+  for (const char* target : kMaskedDirectories)
+    if (auto done = mask(root, empty->get(), target); !done) return done;
   return {};
 }
 

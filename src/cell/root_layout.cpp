@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
+#include <sstream>
 
 #include "base/text.h"
 #include "cell/root_build.h"
@@ -22,14 +24,14 @@ using Kind = RootEntry::Kind;
 constexpr const char* kOwnPlaces[] = {"dev", "proc", "sys", "tmp", "workspace", "run"};
 
 // Parts of the host's /etc that programs need and every user may read anyway. Nothing here names
-// people or secrets.
+// people or secrets. Small files are copied: a mount for each would cost more, and show the tool
+// where it came from.
 constexpr const char* kEtcFromHost[] = {
-    "etc/alternatives", "etc/debian_version", "etc/fonts",     "etc/ld.so.cache",
-    "etc/ld.so.conf",   "etc/ld.so.conf.d",   "etc/localtime", "etc/magic",
-    "etc/mime.types",   "etc/os-release",     "etc/protocols", "etc/python3",
-    "etc/python3.11",   "etc/services",       "etc/ssl/certs", "etc/ssl/openssl.cnf",
-    "etc/timezone",
+    "etc/alternatives", "etc/debian_version",  "etc/fonts",     "etc/ld.so.cache",
+    "etc/localtime",    "etc/os-release",      "etc/protocols", "etc/services",
+    "etc/ssl/certs",    "etc/ssl/openssl.cnf", "etc/timezone",
 };
+constexpr off_t kLargestCopy = 256 * 1024;
 
 // Where Debian keeps the system: real directories or, since the merge, symlinks into /usr.
 constexpr const char* kSystemPlaces[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"};
@@ -53,7 +55,9 @@ std::string read_link(const std::string& path) {
 
 // Shows `source` at `place` as what it is: a mount for a file or directory, the same symlink for a
 // symlink.
-Result<void> show(Plan& plan, const std::string& source, const std::string& place) {
+enum class Copy { nothing, small_files };
+Result<void> show(Plan& plan, const std::string& source, const std::string& place,
+                  Copy copy = Copy::nothing) {
   struct stat there{};
   if (::lstat(source.c_str(), &there) != 0) {
     if (errno == ENOENT) return {};
@@ -64,6 +68,13 @@ Result<void> show(Plan& plan, const std::string& source, const std::string& plac
     return {};
   }
   if (!S_ISDIR(there.st_mode) && !S_ISREG(there.st_mode)) return {};
+  if (copy == Copy::small_files && S_ISREG(there.st_mode) && there.st_size <= kLargestCopy) {
+    std::ifstream file(source);
+    std::ostringstream content;
+    content << file.rdbuf();
+    add(plan, Kind::file, place, std::move(content).str());
+    return {};
+  }
   auto mount = host_mount(source, place, Access::read_only);
   if (!mount) return std::unexpected(mount.error());
   add(plan, S_ISDIR(there.st_mode) ? Kind::directory : Kind::file, place);
@@ -110,7 +121,8 @@ Result<void> lay_out_system(Plan& plan) {
   add(plan, Kind::file, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n");
   add(plan, Kind::file, "etc/resolv.conf");
   for (const char* place : kEtcFromHost)
-    if (auto shown = show(plan, std::string("/") + place, place); !shown) return shown;
+    if (auto shown = show(plan, std::string("/") + place, place, Copy::small_files); !shown)
+      return shown;
 
   add(plan, Kind::directory, "var");
   add(plan, Kind::symlink, "var/tmp", "/tmp");

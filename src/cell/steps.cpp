@@ -149,7 +149,7 @@ Sys<void> clone_host_mounts(Launch& launch) {
 }
 
 Sys<void> new_root(Launch& launch) {
-  const MountOption options[] = {{"size", "1m"}, {"nr_inodes", "4096"}, {"mode", "0755"}};
+  const MountOption options[] = {{"size", "4m"}, {"nr_inodes", "4096"}, {"mode", "0755"}};
   auto root = make_filesystem("tmpfs", options, Access::read_write);
   if (!root) return std::unexpected(root.error());
   launch.root = std::move(*root);

@@ -92,14 +92,29 @@ Sys<void> set_access(int mount, const char* path, Access access) {
       path);
 }
 
-Sys<void> attach(int mount, int root, const char* target) {
+Sys<Fd> copy_mount(int source, const char* path) {
+  Fd tree(::open_tree(source, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  if (!tree) return sys_fail("open_tree", path);
+  return tree;
+}
+
+Sys<Fd> open_mount_point(int root, const char* target) {
   Fd point(sys::openat2(root, target, O_PATH | O_CLOEXEC,
                         RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS));
   if (!point) return sys_fail("openat2", target);
-  if (::move_mount(mount, "", point.get(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) !=
-      0)
+  return point;
+}
+
+Sys<void> attach_at(int mount, int point, const char* target) {
+  if (::move_mount(mount, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
     return sys_fail("move_mount", target);
   return {};
+}
+
+Sys<void> attach(int mount, int root, const char* target) {
+  const auto point = open_mount_point(root, target);
+  if (!point) return std::unexpected(point.error());
+  return attach_at(mount, point->get(), target);
 }
 
 Sys<void> replace_root(int root) {

@@ -23,8 +23,11 @@ Sys<void> become(uid_t uid, gid_t gid) {
 }
 
 Sys<void> drop_capabilities() {
-  for (unsigned long capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability)
-    if (::prctl(PR_CAPBSET_DROP, capability) != 0) return sys_fail("prctl", "PR_CAPBSET_DROP");
+  for (unsigned long capability = 0;; ++capability) {
+    if (::prctl(PR_CAPBSET_DROP, capability) == 0) continue;
+    if (::prctl(PR_CAPBSET_READ, capability) < 0) break;  // past the last one that this kernel has
+    return sys_fail("prctl", "PR_CAPBSET_DROP", EPERM);
+  }
   if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
     return sys_fail("prctl", "PR_CAP_AMBIENT");
   constexpr unsigned long kLocked = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_KEEP_CAPS_LOCKED |

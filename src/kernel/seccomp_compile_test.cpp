@@ -22,12 +22,16 @@ SeccompPolicy make_policy(std::vector<PolicyLine> lines) {
   return std::move(SeccompPolicy::make(std::move(lines)).value());
 }
 
-// For every number around the table, with the given arguments.
+// Holds for the ends of the table and for every named number and its neighbours; between those the
+// program cannot tell numbers apart.
 void expect_same_as_policy(const SeccompPolicy& policy, std::uint64_t first = 0,
                            std::uint64_t second = 0) {
   const auto program = compile(policy);
   ASSERT_TRUE(program) << program.error().message;
+  const auto named = [&](int number) { return policy.find(number) != nullptr; };
   for (int number = -2; number <= SeccompPolicy::kCallLimit + 1; ++number) {
+    const bool end = number <= 0 || number >= SeccompPolicy::kCallLimit;
+    if (!end && !named(number - 1) && !named(number) && !named(number + 1)) continue;
     const seccomp_data call = make_call(number, {first, second});
     const auto action = evaluate(*program, call);
     ASSERT_TRUE(action) << action.error().message;

@@ -60,8 +60,7 @@ Rule may_unshare() {
   return when(arg(0).has_none(~kHarmless), allow()).otherwise(refuse(EPERM));
 }
 
-// nosuid guards only the cell's own view: a set-id file left in a shared directory would work
-// outside.
+// nosuid guards only the cell's own view: a set-id file in a shared directory would work outside.
 Condition leaves_set_id_alone(unsigned mode) {
   return arg(mode).has_none(S_ISUID | S_ISGID);
 }
@@ -87,8 +86,7 @@ constexpr Value kType = arg(1).low32().masked(~std::uint64_t{SOCK_NONBLOCK | SOC
 constexpr Value kProtocol = arg(2).low32();
 
 // By family, kind and protocol, because each exotic one is a driver of its own: vsock reaches the
-// hypervisor, MPTCP passes by Landlock's rules for TCP, and most netlink families serve
-// administrators.
+// hypervisor, MPTCP passes by Landlock's rules for TCP, most of netlink serves administrators.
 Rule may_make_socket(const Freedoms& freedoms) {
   const Condition local = kFamily.is(AF_UNIX);
   const Condition inet = kFamily.is_one_of({AF_INET, AF_INET6});
@@ -145,12 +143,12 @@ Rule may_prctl() {
   constexpr Value kOption = arg(0).low32();
   // clang-format off: one a line otherwise
   const Condition own = kOption.is_one_of({
-      PR_SET_NAME, PR_GET_NAME, PR_SET_PDEATHSIG, PR_GET_PDEATHSIG, PR_SET_DUMPABLE, PR_GET_DUMPABLE,
-      PR_SET_KEEPCAPS, PR_GET_KEEPCAPS, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK, PR_SET_THP_DISABLE,
-      PR_GET_THP_DISABLE, PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER,
-      PR_GET_CHILD_SUBREAPER, PR_SET_MDWE, PR_GET_MDWE, PR_MCE_KILL, PR_MCE_KILL_GET, PR_SET_VMA,
-      PR_GET_AUXV, PR_GET_SECCOMP, PR_GET_SECUREBITS, PR_GET_TSC, PR_GET_SPECULATION_CTRL,
-      PR_CAPBSET_READ});
+      PR_SET_NAME, PR_GET_NAME, PR_SET_PDEATHSIG, PR_GET_PDEATHSIG, PR_SET_DUMPABLE,
+      PR_GET_DUMPABLE, PR_SET_KEEPCAPS, PR_GET_KEEPCAPS, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK,
+      PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS,
+      PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER, PR_SET_MDWE, PR_GET_MDWE, PR_MCE_KILL,
+      PR_MCE_KILL_GET, PR_SET_VMA, PR_GET_AUXV, PR_GET_SECCOMP, PR_GET_SECUREBITS, PR_GET_TSC,
+      PR_GET_SPECULATION_CTRL, PR_CAPBSET_READ});
   // clang-format on
   return when(own, allow())
       .when(kOption.is(PR_CAP_AMBIENT) &&

@@ -88,7 +88,8 @@ inline constexpr int kSockets[] = {
 
 // The ipc namespace is the cell's own, so both kinds end with it.
 inline constexpr int kSystemVIpc[] = {
-    shmget, shmat, shmctl, shmdt, semget, semop, semtimedop, semctl, msgget, msgsnd, msgrcv, msgctl};
+    shmget, shmat, shmctl, shmdt, semget, semop, semtimedop, semctl, msgget, msgsnd, msgrcv,
+    msgctl};
 inline constexpr int kMessageQueues[] = {
     mq_open, mq_unlink, mq_timedsend, mq_timedreceive, mq_notify, mq_getsetattr};
 
@@ -128,8 +129,7 @@ inline constexpr int kKernelCode[] = {
 // Keys are kept by uid and outlive the cell.
 inline constexpr int kKeyrings[] = {add_key, request_key, keyctl};
 
-// Handles name files without a path and so without a root ("Shocker"); fanotify
-// watches whole mounts.
+// Handles name files without a path, so without a root ("Shocker"); fanotify watches whole mounts.
 inline constexpr int kFilesWithoutPaths[] = {
     name_to_handle_at, open_by_handle_at, fanotify_init, fanotify_mark, lookup_dcookie};
 

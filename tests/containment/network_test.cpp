@@ -158,7 +158,7 @@ TEST_P(Network, PingSocketsCannotBeMade) {
       {"unshare", "--net", "sh", "-c",
        "echo 0 0 > /proc/sys/net/ipv4/ping_group_range && exec " + probe_path() + " socket 2 2 1"});
   EXPECT_TRUE(attack_worked(outside));
-  for (const Words attack : {Words{"socket", "2", "2", "1"}, Words{"socket", "10", "2", "58"}}) {
+  for (const Words& attack : {Words{"socket", "2", "2", "1"}, Words{"socket", "10", "2", "58"}}) {
     const Ran inside = probe_in_cell(GetParam(), attack, {"--json"});
     EXPECT_TRUE(attack_refused(inside));
     EXPECT_EQ(inside.json().at("limits_hit"), boost::json::array{"syscall:socket"});
@@ -245,10 +245,6 @@ TEST_P(Network, SocketsOfTheHostBelowUsrCannotBeUsed) {
   const TempDir scripts(GetParam());
   const std::string socket = "/usr/local/bin/service";
   const std::string grantless = "chmod +x probe && exec ./probe unix-connect " + socket;
-  const std::string become = GetParam() == As::root
-                                 ? ""
-                                 : "setpriv --reuid " + std::to_string(kUserUid) + " --regid " +
-                                       std::to_string(kUserGid) + " --clear-groups ";
   write_file(scripts / "serve.py",
              "import os, socket, subprocess, sys\n"
              "server = socket.socket(socket.AF_UNIX)\n"
@@ -301,7 +297,7 @@ TEST_P(Network, NothingOutsideIsReachableAndThatIsSaidAtOnce) {
         << address;
 
   for (const std::string address : kOutside) {
-    for (const Words attack :
+    for (const Words& attack :
          {Words{"tcp-connect", address, "80"}, Words{"udp-send", address, "53"}}) {
       SCOPED_TRACE(attack[0] + " " + address);
       const Ran inside = probe_in_cell(GetParam(), attack);
