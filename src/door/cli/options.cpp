@@ -7,6 +7,7 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "door/cli/values.h"
+#include "kernel/seccomp_profiles.h"
 
 namespace sallyport {
 namespace {
@@ -242,6 +243,9 @@ Result<RunRequest> parse_run(std::span<const char* const> words) {
 }
 
 std::string help_text() {
+  std::string profiles;
+  for (const ProfileText& profile : profile_texts())
+    profiles.append(help_row(profile.name, profile.sentence));
   std::string layers;
   for (const LayerText& layer : kLayers)
     layers.append(help_row(layer.name, layer.sentence));
@@ -259,6 +263,9 @@ Units
   TIME  ms, s, min, h. As in 500ms, 1.5s or 5min.
   RATE  a size per second. As in 20MB/s.
 
+Profiles for --syscalls
+)" + profiles +
+         R"(
 Layers for --require
 )" + layers +
          R"(
@@ -267,6 +274,7 @@ Exit codes
   125   The cell could not be made, or the request was wrong. Nothing ran.
   126   COMMAND was found but cannot be run.
   127   COMMAND was not found.
+  130   You ended it (^C, or SIGTERM to sallyport).
   137   Killed at a limit; standard error says which.
   else  COMMAND's own, or 128 + N if signal N ended it.
 
