@@ -225,7 +225,8 @@ bool has_word(std::string_view line, std::string_view word) {
 std::vector<pid_t> parse_pids(std::string_view text) {
   std::vector<pid_t> pids;
   while (!text.empty())
-    if (const auto pid = whole_number<pid_t>(take(text, '\n'))) pids.push_back(*pid);
+    if (const auto pid = whole_number<pid_t>(take(text, '\n')); pid && *pid >= 0)
+      pids.push_back(*pid);
   return pids;
 }
 
