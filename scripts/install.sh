@@ -31,6 +31,6 @@ build_packages=(clang-19 libstdc++-12-dev cmake ninja-build ccache mold libboost
 build() {
   local preset=$1
   shift
-  [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" >/dev/null
+  cmake --preset "$preset" "-DSALLYPORT_TESTS=${with_tests:-OFF}" >/dev/null
   cmake --build --preset "$preset" --target "$@"
 }

@@ -14,10 +14,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/fd.h"
+#include "base/file.h"
 #include "kernel/cgroup_text.h"
 #include "kernel/landlock.h"
 #include "kernel/mount.h"
@@ -28,16 +27,8 @@
 namespace sallyport {
 namespace {
 
-std::optional<std::string> read_text(const char* path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 std::optional<std::uint64_t> read_setting(const char* path) {
-  return parse_count(read_text(path).value_or(""));
+  return parse_count(read_file(path).value_or(""));
 }
 
 // Runs `attempt` in a child, which takes what it made with it. The errno of what failed, or 0.
@@ -133,19 +124,19 @@ void read_system(HostFacts& facts) {
   utsname name{};
   ::uname(&name);
   facts.kernel = name.release;
-  facts.distribution = parse_os_release(read_text("/etc/os-release").value_or(""));
+  facts.distribution = parse_os_release(read_file("/etc/os-release").value_or(""));
   facts.landlock_abi = landlock_abi();
-  if (const auto lsms = read_text("/sys/kernel/security/lsm")) facts.lsms = parse_lsm_list(*lsms);
+  if (const auto lsms = read_file("/sys/kernel/security/lsm")) facts.lsms = parse_lsm_list(*lsms);
   facts.user_notification = has_user_notification();
-  facts.overlay = lists_filesystem(read_text("/proc/filesystems").value_or(""), "overlay");
-  facts.swap_kib = swap_kib(read_text("/proc/swaps").value_or(""));
+  facts.overlay = lists_filesystem(read_file("/proc/filesystems").value_or(""), "overlay");
+  facts.swap_kib = swap_kib(read_file("/proc/swaps").value_or(""));
   const Fd kvm(::open("/dev/kvm", O_RDWR | O_CLOEXEC));
   facts.kvm_err = kvm ? 0 : errno;
 }
 
 void read_user(HostFacts& facts) {
   facts.uid = ::geteuid();
-  facts.user = user_name(read_text("/etc/passwd").value_or(""), facts.uid);
+  facts.user = user_name(read_file("/etc/passwd").value_or(""), facts.uid);
   if (facts.user.empty()) facts.user = std::to_string(facts.uid);
   std::error_code unknown;
   facts.executable = std::filesystem::read_symlink("/proc/self/exe", unknown);
@@ -155,7 +146,7 @@ void read_user(HostFacts& facts) {
     facts.launcher = std::unexpected(range.error());
   facts.newgidmap = ::access("/usr/bin/newgidmap", X_OK) == 0;
   facts.has_subordinate_gid = own_subordinate_gid(facts.uid).has_value();
-  facts.free_subordinate_gid = free_subordinate_id(read_text("/etc/subgid").value_or(""));
+  facts.free_subordinate_gid = free_subordinate_id(read_file("/etc/subgid").value_or(""));
 }
 
 }  // namespace
@@ -177,8 +168,8 @@ HostFacts read_host_facts() {
   if (facts.landlock_abi == 0 && facts.lists_landlock())
     facts.refused_calls.emplace_back("landlock_create_ruleset");
   facts.apparmor_profile =
-      enforced_profile(read_text("/proc/self/attr/apparmor/current").value_or(""));
-  const auto mounts = parse_mountinfo(read_text("/proc/self/mountinfo").value_or(""));
+      enforced_profile(read_file("/proc/self/attr/apparmor/current").value_or(""));
+  const auto mounts = parse_mountinfo(read_file("/proc/self/mountinfo").value_or(""));
   facts.proc = see_proc(mounts);
   facts.cgroups_read_only = cgroups_are_read_only(mounts);
   facts.cgroups = probe_cgroups();

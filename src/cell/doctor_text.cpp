@@ -1,27 +1,12 @@
 #include "cell/doctor_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
+
+#include "base/parse.h"
 
 namespace sallyport {
 namespace {
-
-// What stands before `separator`, which is taken off `text` together with it.
-std::string_view take(std::string_view& text, char separator) {
-  const std::size_t end = std::min(text.find(separator), text.size());
-  const std::string_view taken = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return taken;
-}
-
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // os-release values are written as for a shell.
 std::string unquoted(std::string_view value) {

@@ -8,10 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <fstream>
-#include <sstream>
+#include <algorithm>
 #include <vector>
+
+#include "base/file.h"
+#include "base/parse.h"
 
 namespace sallyport {
 namespace {
@@ -28,27 +29,36 @@ constexpr struct {
     {CAP_NET_ADMIN, "CAP_NET_ADMIN"},
 };
 
-std::string read_text(const char* path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+struct IdRange {
+  std::uint64_t inside, outside, count;
+};
+
+// The lines of /proc/self/uid_map.
+std::vector<IdRange> own_uid_map() {
+  std::vector<IdRange> ranges;
+  const std::string text = read_file("/proc/self/uid_map").value_or("");
+  for (std::string_view rest = text; !rest.empty();) {
+    std::uint64_t numbers[3] = {};
+    std::string_view line = take(rest, '\n');
+    for (std::uint64_t& number : numbers) {
+      line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+      number = whole_number<std::uint64_t>(take(line, ' ')).value_or(0);
+    }
+    ranges.push_back({numbers[0], numbers[1], numbers[2]});
+  }
+  return ranges;
 }
 
 // Whether the user namespace we live in has ids for the whole range.
-bool range_is_mapped(const UidRange& range) {
-  std::istringstream map(read_text("/proc/self/uid_map"));
-  for (std::uint64_t inside = 0, outside = 0, count = 0; map >> inside >> outside >> count;)
-    if (range.first >= inside && range.first + std::uint64_t{range.count} <= inside + count)
-      return true;
-  return false;
+bool is_mapped(const std::vector<IdRange>& map, const UidRange& range) {
+  return std::ranges::any_of(map, [&](const IdRange& part) {
+    return range.first >= part.inside &&
+           range.first + std::uint64_t{range.count} <= part.inside + part.count;
+  });
 }
 
-bool in_first_user_namespace() {
-  std::istringstream map(read_text("/proc/self/uid_map"));
-  std::uint64_t inside = 1, outside = 1, count = 0;
-  map >> inside >> outside >> count;
-  return inside == 0 && outside == 0 && count == 4294967295;
+bool is_first_user_namespace(const std::vector<IdRange>& map) {
+  return map.size() == 1 && map[0].inside == 0 && map[0].outside == 0 && map[0].count == 4294967295;
 }
 
 std::string missing_capabilities() {
@@ -76,39 +86,30 @@ bool has_other_groups(gid_t own) {
 // By hand and from the file: the program is linked statically, and name services are loaded
 // libraries.
 std::string user_name(std::string_view passwd, uid_t uid) {
-  std::istringstream lines{std::string(passwd)};
-  const std::string number = std::to_string(uid);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string name, password, id;
-    if (std::getline(fields, name, ':') && std::getline(fields, password, ':') &&
-        std::getline(fields, id, ':') && id == number)
-      return name;
+  while (!passwd.empty()) {
+    std::string_view line = take(passwd, '\n');
+    const std::string_view name = take(line, ':');
+    take(line, ':');  // the password
+    if (whole_number<uid_t>(take(line, ':')) == uid) return std::string(name);
   }
   return {};
 }
 
 std::optional<gid_t> subordinate_gid(std::string_view subgid, std::string_view user, uid_t uid) {
-  std::istringstream lines{std::string(subgid)};
-  const std::string number = std::to_string(uid);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(':');
-    if (first == std::string::npos) continue;
-    const std::string_view name = std::string_view(line).substr(0, first);
-    if (name != user && name != number) continue;
-    gid_t start = 0;
-    const char* begin = line.data() + first + 1;
-    const char* end = line.data() + line.size();
-    const auto parsed = std::from_chars(begin, end, start);
-    if (parsed.ec == std::errc{} && parsed.ptr != end && *parsed.ptr == ':' && start != 0)
-      return start;
+  while (!subgid.empty()) {
+    std::string_view line = take(subgid, '\n');
+    const std::string_view owner = take(line, ':');
+    if ((owner != user || user.empty()) && whole_number<uid_t>(owner) != uid) continue;
+    const auto first = whole_number<gid_t>(take(line, ':'));
+    const auto count = whole_number<gid_t>(line);
+    if (first && *first != 0 && count && *count != 0) return first;
   }
   return std::nullopt;
 }
 
 Result<gid_t> own_subordinate_gid(uid_t uid) {
-  const auto gid =
-      subordinate_gid(read_text("/etc/subgid"), user_name(read_text("/etc/passwd"), uid), uid);
+  const auto gid = subordinate_gid(read_file("/etc/subgid").value_or(""),
+                                   user_name(read_file("/etc/passwd").value_or(""), uid), uid);
   if (!gid) return fail(Reason::cannot_enforce, "this user has no line in /etc/subgid");
   return *gid;
 }
@@ -116,7 +117,8 @@ Result<gid_t> own_subordinate_gid(uid_t uid) {
 Result<Launcher> current_launcher(const UidRange& range) {
   Launcher launcher;
   launcher.identity = {.uid = ::geteuid(), .gid = ::getegid()};
-  if (launcher.identity.uid == 0 && (in_first_user_namespace() || range_is_mapped(range))) {
+  const std::vector<IdRange> map = own_uid_map();
+  if (launcher.identity.uid == 0 && (is_first_user_namespace(map) || is_mapped(map, range))) {
     if (const std::string missing = missing_capabilities(); !missing.empty())
       return fail(Reason::cannot_enforce, "this process is root without " + missing,
                   "run Sallyport as an ordinary user, or give the container these capabilities");

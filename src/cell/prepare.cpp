@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
+#include "base/file.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "cell/control.h"
 #include "cell/launcher.h"
@@ -16,6 +16,7 @@
 #include "kernel/namespace.h"
 #include "kernel/seccomp_compile.h"
 #include "kernel/seccomp_profiles.h"
+#include "kernel/syscalls.h"
 
 namespace sallyport {
 namespace {
@@ -44,11 +45,11 @@ Result<std::string> absolute(const std::string& path) {
     whole = std::string(cwd.get()) + "/" + path;
   }
   std::vector<std::string> names;
-  std::istringstream components(whole);
-  for (std::string name; std::getline(components, name, '/');) {
+  for (std::string_view rest = whole; !rest.empty();) {
+    const std::string_view name = take(rest, '/');
     if (name.empty() || name == ".") continue;
     if (name != "..")
-      names.push_back(name);
+      names.emplace_back(name);
     else if (!names.empty())
       names.pop_back();
   }
@@ -179,7 +180,9 @@ Result<void> add_inputs(const CellSpec& spec, Plan& plan) {
     const std::string& path = *host;
     auto found = host_mount(path, "", Access::read_only);
     if (!found) return std::unexpected(found.error());
-    Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    // Resolved as strictly as before: a directory on the way may have become a symlink since.
+    Fd file(sys::openat2(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC,
+                         RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS));
     struct stat status{};
     if (!file || ::fstat(file.get(), &status) != 0)
       return fail(Reason::argument, quoted(path) + " cannot be opened: " + std::strerror(errno));
@@ -327,9 +330,9 @@ void add_command(const CellSpec& spec, Plan& plan) {
     plan.executables.push_back(program);
     return;
   }
-  std::istringstream directories(environment.front().second);
-  for (std::string directory; std::getline(directories, directory, ':');)
-    if (directory.starts_with('/')) plan.executables.push_back(directory + "/" + program);
+  for (std::string_view rest = environment.front().second; !rest.empty();)
+    if (const std::string_view directory = take(rest, ':'); directory.starts_with('/'))
+      plan.executables.push_back(std::string(directory) + "/" + program);
 }
 
 Sys<void> add_pipes(const CellSpec& spec, Prepared& cell) {
@@ -362,22 +365,21 @@ Sys<void> add_pipes(const CellSpec& spec, Prepared& cell) {
 
 // Arguments and environment of this process lie together in memory; the kernel says where.
 void find_process_text(Plan& plan) {
-  std::ifstream file("/proc/self/stat");
-  std::string line;
-  std::getline(file, line);
-  std::istringstream fields(line.substr(std::min(line.rfind(')'), line.size() - 1) + 1));
-  constexpr int kArgStart = 48, kEnvEnd = 51, kFirst = 3;
-  std::string skipped;
-  std::uintptr_t values[4] = {};
-  for (int number = kFirst; number <= kEnvEnd; ++number) {
-    if (number < kArgStart)
-      fields >> skipped;
-    else
-      fields >> values[number - kArgStart];
+  const std::string stat = read_file("/proc/self/stat").value_or("");
+  std::string_view rest = stat;
+  rest.remove_prefix(std::min(rest.rfind(')'), rest.size()));
+  take(rest, ' ');
+  // Fields by their numbers in proc(5); the first behind the name is 3.
+  constexpr int kFirst = 3, kArgumentsStart = 48, kEnvironmentEnd = 51;
+  std::uintptr_t start = 0, end = 0;
+  for (int field = kFirst; field <= kEnvironmentEnd; ++field) {
+    const auto value = whole_number<std::uintptr_t>(take(rest, ' '));
+    if (field == kArgumentsStart) start = value.value_or(0);
+    if (field == kEnvironmentEnd) end = value.value_or(0);
   }
-  if (!fields || values[0] == 0 || values[3] <= values[0]) return;
-  plan.process_text = reinterpret_cast<char*>(values[0]);
-  plan.process_text_size = values[3] - values[0];
+  if (start == 0 || end <= start) return;
+  plan.process_text = reinterpret_cast<char*>(start);
+  plan.process_text_size = end - start;
 }
 
 void list_descriptors(Prepared& cell) {

@@ -8,15 +8,14 @@
 #include <memory>
 #include <string>
 
+#include "base/file.h"
+
 namespace sallyport {
 namespace {
 
-std::string read_at(int dir, const std::string& path) {
-  Fd file(::openat(dir, path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text(4096, '\0');
-  const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : 0;
-  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-  return text;
+// A process may end between two looks; then it says nothing.
+std::string read_of(int proc, const std::string& pid, const char* file) {
+  return read_at(proc, (pid + "/" + file).c_str()).value_or("");
 }
 
 std::uint64_t number_after(std::string_view text, std::string_view key) {
@@ -30,9 +29,9 @@ std::uint64_t number_after(std::string_view text, std::string_view key) {
 }
 
 std::uint64_t memory_of(int proc, const std::string& pid) {
-  if (const std::string rollup = read_at(proc, pid + "/smaps_rollup"); !rollup.empty())
+  if (const std::string rollup = read_of(proc, pid, "smaps_rollup"); !rollup.empty())
     return number_after(rollup, "\nPss:") * 1024;
-  const std::string status = read_at(proc, pid + "/status");
+  const std::string status = read_of(proc, pid, "status");
   return number_after(status, "\nVmRSS:") * 1024;
 }
 
@@ -71,7 +70,7 @@ WatchedUsage ProcessWatch::look() const {
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string pid = entry->d_name;
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    const StatLine line = parse_stat_line(read_at(proc_.get(), pid + "/stat"));
+    const StatLine line = parse_stat_line(read_of(proc_.get(), pid, "stat"));
     usage.cpu_user_us += line.cpu_user_us;
     usage.cpu_system_us += line.cpu_system_us;
     if (pid == "1") continue;

@@ -15,13 +15,12 @@ constexpr const char* kMaskedDirectories[] = {
     "proc/acpi", "proc/asound", "proc/bus", "proc/driver", "proc/irq", "proc/scsi",
 };
 
-// Files of /proc that leak the host's keys, addresses, boot line or timing, or that act when
-// written.
+// Files of /proc that leak the host's keys, addresses, boot line, timing or file locks (a live
+// cell's uid is a locked byte), or that act when written.
 constexpr const char* kMaskedFiles[] = {
-    "proc/cmdline",    "proc/diskstats",  "proc/interrupts",  "proc/kallsyms",
-    "proc/kcore",      "proc/key-users",  "proc/keys",        "proc/latency_stats",
-    "proc/modules",    "proc/partitions", "proc/sched_debug", "proc/sysrq-trigger",
-    "proc/timer_list",
+    "proc/cmdline",    "proc/diskstats",   "proc/interrupts",    "proc/kallsyms",   "proc/kcore",
+    "proc/key-users",  "proc/keys",        "proc/latency_stats", "proc/locks",      "proc/modules",
+    "proc/partitions", "proc/sched_debug", "proc/sysrq-trigger", "proc/timer_list",
 };
 
 // One path component at a time, so that each is opened without following anything.

@@ -8,10 +8,9 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cell/root_build.h"
 
@@ -69,10 +68,9 @@ Result<void> show(Plan& plan, const std::string& source, const std::string& plac
   }
   if (!S_ISDIR(there.st_mode) && !S_ISREG(there.st_mode)) return {};
   if (copy == Copy::small_files && S_ISREG(there.st_mode) && there.st_size <= kLargestCopy) {
-    std::ifstream file(source);
-    std::ostringstream content;
-    content << file.rdbuf();
-    add(plan, Kind::file, place, std::move(content).str());
+    auto content = read_file(source.c_str());
+    if (!content) return fail(Reason::argument, SysError{"read", source.c_str(), errno});
+    add(plan, Kind::file, place, std::move(*content));
     return {};
   }
   auto mount = host_mount(source, place, Access::read_only);

@@ -85,20 +85,6 @@ std::shared_ptr<const GroupParent> open_group_parent(std::string path, CgroupVer
   return std::make_shared<const GroupParent>(std::move(fd), std::move(path));
 }
 
-std::optional<std::string> read_at(int dir, const char* file) {
-  const Fd fd(::openat(dir, file, O_RDONLY | O_CLOEXEC));
-  if (!fd) return std::nullopt;
-  std::string text;
-  char chunk[4096];
-  while (true) {
-    const ssize_t got = ::read(fd.get(), chunk, sizeof(chunk));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::nullopt;
-    if (got == 0) return text;
-    text.append(chunk, static_cast<std::size_t>(got));
-  }
-}
-
 int write_at(int dir, const char* file, std::string_view value) {
   const Fd fd(::openat(dir, file, O_WRONLY | O_CLOEXEC));
   if (!fd) return errno;

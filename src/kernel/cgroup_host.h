@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "kernel/cgroup.h"
 #include "kernel/cgroup_text.h"
 
@@ -27,8 +28,6 @@ struct GroupParent {
 [[nodiscard]] std::shared_ptr<const GroupParent> open_group_parent(std::string path,
                                                                    CgroupVersion version);
 
-// What a file of a group's directory says; empty when it cannot be read.
-[[nodiscard]] std::optional<std::string> read_at(int dir, const char* file);
 // 0 or the errno of opening or writing.
 [[nodiscard]] int write_at(int dir, const char* file, std::string_view value);
 // Whether this process, by its effective ids, may write there.

@@ -1,9 +1,9 @@
 #include "kernel/cgroup_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "base/parse.h"
 #include "base/text.h"
 
 namespace sallyport {
@@ -11,22 +11,6 @@ namespace {
 
 constexpr std::string_view kCellPrefix = "sallyport-";
 constexpr std::string_view kSelfPrefix = "sallyport-self-";
-
-// Takes the text up to the next `separator` off the front of `rest`; without one, all of it.
-std::string_view take(std::string_view& rest, char separator) {
-  const std::size_t end = rest.find(separator);
-  const std::string_view head = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  return head;
-}
-
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // mountinfo writes blanks, newlines, '\\' and '#' as three octal digits.
 std::string unescape(std::string_view text) {

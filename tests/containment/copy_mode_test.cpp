@@ -1,6 +1,6 @@
 // --write-mode copy: the tool works on a copy in the scratch, and what it changed is done to the
 // host's directory when it has ended well.
-#include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 
 #include <algorithm>
@@ -83,24 +83,30 @@ TEST_P(CopyMode, ChangesComeBackAndBelongToTheDirectorysOwner) {
 }
 
 TEST_P(CopyMode, TheHostSeesNothingWhileTheToolRuns) {
-  make_directory(host / "signals", identity_of(GetParam()), 0777);
   const std::string before = picture();
-  auto running = std::async(std::launch::async, [&] {
-    return run_cell(GetParam(),
-                    options() + Words{"--read", (host / "signals") + ":/signals", "--timeout",
-                                      "60s", "--", "sh", "-c",
-                                      std::string("cd /work && ") + kChangeAll +
-                                          "; i=0; while [ ! -e /signals/go ] && [ $i -lt 600 ]; do "
-                                          "sleep 0.05; i=$((i+1)); done; cat changed"});
-  });
-  // Far longer than the changes take; what matters is that the picture is the old one throughout.
-  for (int i = 0; i < 10; ++i) {
-    ::usleep(30'000);
-    EXPECT_EQ(picture(), before);
+  const std::string command =
+      (GetParam() == As::root ? "" : "setpriv --reuid=43210 --regid=43210 --clear-groups -- ") +
+      sallyport_path() + " run --timeout 60s --stdin --write-mode copy --write " + work +
+      ":/work -- sh -c 'cd /work; " + kChangeAll + "; cat changed >&2; read line' 2>&1";
+  int to_tool[2], from_tool[2];
+  ASSERT_EQ(::pipe2(to_tool, O_CLOEXEC) | ::pipe2(from_tool, O_CLOEXEC), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(to_tool[0], 0);
+    ::dup2(from_tool[1], 1);
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(98);
   }
-  write_file(host / "signals/go", "");
-  const Ran ran = running.get();
-  EXPECT_EQ(ran.exit_code, 0) << ran.out;
+  ::close(to_tool[0]);
+  ::close(from_tool[1]);
+  char text[256] = {};
+  EXPECT_GT(::read(from_tool[0], text, sizeof(text) - 1), 0);
+  EXPECT_EQ(std::string(text), "new\n");
+  EXPECT_EQ(picture(), before);
+  ::close(to_tool[1]);
+  ::close(from_tool[0]);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_NE(picture(), before);
 }
 

@@ -73,7 +73,7 @@ inline std::string status_of(pid_t pid, const std::string& field) {
 class LiveProcess {
  public:
   // In a session of its own. A `terminal` becomes its controlling one and its stdin, stdout and
-  // stderr; otherwise its stdout can be read here and its stdin is empty.
+  // stderr; otherwise what it writes to both can be read here, and its stdin is empty.
   explicit LiveProcess(std::vector<std::string> argv, As as = As::root, int terminal = -1) {
     int ends[2];
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -96,7 +96,7 @@ class LiveProcess {
       if (terminal >= 0 && ::ioctl(terminal, TIOCSCTTY, 0) != 0) ::_exit(99);
       ::dup2(terminal >= 0 ? terminal : null.get(), 0);
       ::dup2(terminal >= 0 ? terminal : theirs.get(), 1);
-      if (terminal >= 0) ::dup2(terminal, 2);
+      ::dup2(terminal >= 0 ? terminal : theirs.get(), 2);
       ::execvp(words[0], words.data());
       ::_exit(98);
     }
