@@ -12,7 +12,7 @@ std::optional<std::string> read_at(int dir, const char* path) {
   const Fd fd(::openat(dir, path, O_RDONLY | O_CLOEXEC));
   if (!fd) return std::nullopt;
   std::string text;
-  char chunk[4096];
+  char chunk[16384];
   while (true) {
     const ssize_t got = ::read(fd.get(), chunk, sizeof(chunk));
     if (got < 0 && errno == EINTR) continue;

@@ -30,11 +30,12 @@ struct HostMount {
   std::string target;  // relative to the cell's root
   Access access = Access::read_only;
   struct stat
-      expected{};      // what was there when the plan was made; anything else by then is refused
-  Fd idmap;            // shows the owner as the cell's user (root launcher)
-  bool grant = false;  // asked for with --read or --write, not part of the system
-  int copy = -1;       // --write-mode copy: number of the overlay whose changes are copied back
-  int tree = -1;       // the detached mount, once a launch step made it
+      expected{};         // what was there when the plan was made; anything else by then is refused
+  Fd idmap;               // shows the owner as the cell's user (root launcher)
+  bool grant = false;     // asked for with --read or --write, not part of the system
+  int copy = -1;          // --write-mode copy: number of the overlay whose changes are copied back
+  bool detached = false;  // a read-only grant inside a writable place: shown through an overlay
+  int tree = -1;          // the detached mount, once a launch step made it
 };
 
 struct InputCopy {

@@ -156,6 +156,22 @@ Result<void> add_grant(const Grant& grant, const CellSpec& spec, Prepared& cell,
   return {};
 }
 
+bool is_inside(std::string_view path, std::string_view place) {
+  return path == place || (path.starts_with(place) && path[place.size()] == '/');
+}
+
+// Landlock gives the right to write to all that lies below a place, whatever is mounted there.
+void detach_read_grants_in_writable_places(std::vector<HostMount>& mounts) {
+  std::vector<std::string> writable = {"workspace", "tmp"};
+  for (const HostMount& mount : mounts)
+    if (mount.grant && mount.access == Access::read_write) writable.push_back(mount.target);
+  for (HostMount& mount : mounts)
+    mount.detached =
+        mount.grant && mount.access == Access::read_only && S_ISDIR(mount.expected.st_mode) &&
+        std::ranges::any_of(
+            writable, [&](const std::string& place) { return is_inside(mount.target, place); });
+}
+
 Result<void> add_grants(const CellSpec& spec, Prepared& cell) {
   OwnerMaps maps(cell.plan.outside);
   for (const Grant& grant : spec.grants)
@@ -164,6 +180,7 @@ Result<void> add_grants(const CellSpec& spec, Prepared& cell) {
   std::ranges::sort(cell.plan.mounts, {}, [](const HostMount& mount) {
     return mount.grant ? std::ranges::count(mount.target, '/') + 1 : 0;
   });
+  detach_read_grants_in_writable_places(cell.plan.mounts);
   const auto& mounts = cell.plan.mounts;
   for (std::size_t i = 0; i < mounts.size(); ++i)
     for (std::size_t k = i + 1; k < mounts.size(); ++k)

@@ -155,36 +155,65 @@ void copy_directory_name(int number, char (&name)[16]) {
   *std::to_chars(name + 4, name + sizeof(name) - 1, number).ptr = '\0';
 }
 
+namespace {
+
+// A directory of the scratch in which an overlay is put together. Its parts are named by path,
+// because overlayfs takes paths; by now / is the cell's own root.
+class OverlayStage {
+ public:
+  static Sys<OverlayStage> make(Launch& launch, const char* name) {
+    OverlayStage stage;
+    stage.name_ = name;
+    if (::mkdirat(launch.scratch.get(), name, 0700) != 0) return sys_fail("mkdirat", name);
+    stage.directory_ = Fd(::openat(launch.scratch.get(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!stage.directory_) return sys_fail("openat", name);
+    return stage;
+  }
+
+  Sys<void> add(const char* part, const Identity& owner, mode_t mode) {
+    if (::mkdirat(directory_.get(), part, mode) != 0) return sys_fail("mkdirat", part);
+    if (::fchownat(directory_.get(), part, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW) != 0)
+      return sys_fail("fchownat", part);
+    return {};
+  }
+
+  // "/.scratch/NAME/PART", appended to `text`; returns its end.
+  char* path(char* text, const char* part) const {
+    for (const char* piece : {"/", kScratch, "/", name_, "/", part})
+      text = ::stpcpy(text, piece);
+    return text;
+  }
+
+  Sys<void> attach_lower(int tree, const Launch& launch) const {
+    char target[64];
+    path(target, "lower");
+    return attach(tree, launch.root.get(), target + 1);
+  }
+
+ private:
+  const char* name_ = nullptr;
+  Fd directory_;
+};
+
+}  // namespace
+
 Sys<Fd> make_copy_overlay(Launch& launch, const HostMount& mount, int lower) {
   const Identity& owner = launch.plan.setup;
-  const char* path = mount.source.c_str();
   char name[16];
   copy_directory_name(mount.copy, name);
-  if (::mkdirat(launch.scratch.get(), name, 0700) != 0) return sys_fail("mkdirat", path);
-  Fd directory(::openat(launch.scratch.get(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory) return sys_fail("openat", path);
-  for (const char* part : {"lower", "upper", "work"}) {
-    if (::mkdirat(directory.get(), part, 0700) != 0) return sys_fail("mkdirat", path);
-    if (::fchownat(directory.get(), part, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW) != 0)
-      return sys_fail("fchownat", path);
-  }
+  auto stage = OverlayStage::make(launch, name);
+  if (!stage) return std::unexpected(stage.error());
   // The merged root takes owner and mode from the upper directory.
-  if (::fchmodat(directory.get(), "upper", mount.expected.st_mode & 0777, 0) != 0)
-    return sys_fail("fchmodat", path);
+  const mode_t mode = mount.expected.st_mode & 0777;
+  if (auto done = stage->add("lower", owner, 0700); !done) return std::unexpected(done.error());
+  if (auto done = stage->add("upper", owner, mode); !done) return std::unexpected(done.error());
+  if (auto done = stage->add("work", owner, 0700); !done) return std::unexpected(done.error());
+  if (auto done = stage->attach_lower(lower, launch); !done) return std::unexpected(done.error());
 
-  // "/.scratch/copyN/lower" and so on; overlayfs takes paths, and / is the cell's own root by now.
-  const auto part_path = [&](char(&text)[64], const char* part) {
-    char* end = text;
-    for (const char* piece : {"/", kScratch, "/", static_cast<const char*>(name), "/", part})
-      end = ::stpcpy(end, piece);
-  };
   char lower_path[64], upper_path[64], work_path[64];
-  part_path(lower_path, "lower");
-  part_path(upper_path, "upper");
-  part_path(work_path, "work");
-  if (auto done = attach(lower, launch.root.get(), lower_path + 1); !done)
-    return std::unexpected(done.error());
-
+  stage->path(lower_path, "lower");
+  stage->path(upper_path, "upper");
+  stage->path(work_path, "work");
   const MountOption options[] = {{"lowerdir", lower_path},
                                  {"upperdir", upper_path},
                                  {"workdir", work_path},
@@ -196,6 +225,25 @@ Sys<Fd> make_copy_overlay(Launch& launch, const HostMount& mount, int lower) {
   // user.* can be had.
   const std::size_t count = std::size(options) - (launch.plan.privileged ? 1 : 0);
   return make_filesystem("overlay", std::span(options, count), Access::read_write);
+}
+
+Sys<Fd> make_detached_view(Launch& launch, int number, int lower) {
+  const Identity& owner = launch.plan.setup;
+  char name[16] = "view";
+  *std::to_chars(name + 4, name + sizeof(name) - 1, number).ptr = '\0';
+  auto stage = OverlayStage::make(launch, name);
+  if (!stage) return std::unexpected(stage.error());
+  if (auto done = stage->add("lower", owner, 0700); !done) return std::unexpected(done.error());
+  if (auto done = stage->add("empty", owner, 0700); !done) return std::unexpected(done.error());
+  if (auto done = stage->attach_lower(lower, launch); !done) return std::unexpected(done.error());
+
+  // An overlay without an upper directory wants two lower ones.
+  char layers[128];
+  char* end = stage->path(layers, "lower");
+  *end++ = ':';
+  stage->path(end, "empty");
+  const MountOption options[] = {{"lowerdir", layers}};
+  return make_filesystem("overlay", options, Access::read_only);
 }
 
 }  // namespace sallyport

@@ -24,6 +24,11 @@ Sys<void> attach_masked_proc(Launch& launch);
 // tree of the host.
 Sys<Fd> make_copy_overlay(Launch& launch, const HostMount& mount, int lower);
 
+// A read-only view of the host's tree `lower` whose FIFOs, sockets and locks are not the host's: in
+// an overlay they are objects of its own. For a grant inside a place that the tool may write, where
+// Landlock, whose rules only add up, would let it write to a FIFO of the host.
+Sys<Fd> make_detached_view(Launch& launch, int number, int lower);
+
 // Name of the directory in the scratch that holds copy number N; the overlay's upper directory is
 // "upper" in it.
 void copy_directory_name(int number, char (&name)[16]);

@@ -123,7 +123,6 @@ Result<void> lay_out_system(Plan& plan) {
       return shown;
 
   add(plan, Kind::directory, "var");
-  add(plan, Kind::symlink, "var/tmp", "/tmp");
   return {};
 }
 

@@ -246,6 +246,7 @@ Sys<void> attach_proc(Launch& launch) {
 }
 
 Sys<void> attach_grants(Launch& launch) {
+  int views = 0;
   for (HostMount& mount : launch.plan.mounts) {
     if (!mount.grant) continue;
     Fd tree(std::exchange(mount.tree, -1));
@@ -256,6 +257,10 @@ Sys<void> attach_grants(Launch& launch) {
       auto overlay = make_copy_overlay(launch, mount, tree.get());
       if (!overlay) return std::unexpected(overlay.error());
       tree = std::move(*overlay);
+    } else if (mount.detached) {
+      auto view = make_detached_view(launch, views++, tree.get());
+      if (!view) return std::unexpected(view.error());
+      tree = std::move(*view);
     }
     if (auto done = attach(tree.get(), launch.root.get(), target); !done) return done;
   }

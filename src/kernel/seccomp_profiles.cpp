@@ -2,6 +2,7 @@
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <linux/personality.h>
 #include <linux/prctl.h>
@@ -78,6 +79,12 @@ Rule may_open(unsigned flags, unsigned mode) {
 Rule may_make_node(unsigned mode) {
   const Condition no_device = arg(mode).masked(S_IFMT).is_one_of({0, S_IFREG, S_IFIFO, S_IFSOCK});
   return when(no_device && leaves_set_id_alone(mode), allow()).otherwise(refuse(EPERM));
+}
+
+// RENAME_WHITEOUT leaves a device node behind, which an overlay over the same directory takes for a
+// deletion.
+Rule may_rename() {
+  return when(arg(4).low32().has_none(RENAME_WHITEOUT), allow()).otherwise(refuse(EPERM));
 }
 
 // The arguments of socket() and socketpair().
@@ -198,6 +205,7 @@ Result<SeccompPolicy> policy_with(const Freedoms& freedoms) {
       {kModeIsArgument2, may_set_mode(2)},
       {call::mknod, may_make_node(1)},
       {call::mknodat, may_make_node(2)},
+      {call::renameat2, may_rename()},
       {call::clone, may_clone()},
       {call::clone3, pretend(ENOSYS)},  // its flags lie behind a pointer; every libc falls back
       {call::unshare, may_unshare()},

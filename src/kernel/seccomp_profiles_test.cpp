@@ -3,6 +3,7 @@
 #include <asm/ioctls.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <netinet/in.h>
@@ -283,6 +284,14 @@ TEST(SeccompProfiles, MakeFifosAndSocketsButNoDevices) {
     profile.expect(refuse(EPERM), call::mknod, {0, type | 0600});
     profile.expect(refuse(EPERM), call::mknodat, {0, 0, type | 0600 | kUpper});
   }
+}
+
+TEST(SeccompProfiles, RenameWithoutLeavingADeviceBehind) {
+  Profile profile("default");
+  for (const std::uint64_t flags : {0, RENAME_NOREPLACE, RENAME_EXCHANGE})
+    profile.expect(allow(), call::renameat2, {0, 0, 0, 0, flags});
+  profile.expect(refuse(EPERM), call::renameat2, {0, 0, 0, 0, RENAME_WHITEOUT});
+  profile.expect(refuse(EPERM), call::renameat2, {0, 0, 0, 0, RENAME_WHITEOUT | kUpper});
 }
 
 TEST(SeccompProfiles, AllowProcessOptionsThatConcernOnlyTheCaller) {

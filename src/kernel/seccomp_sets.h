@@ -23,7 +23,7 @@ inline constexpr int kFileContents[] = {
 // What a path may reach is decided by the cell's root, by Landlock and by file modes.
 inline constexpr int kFileNames[] = {
     stat, fstat, lstat, newfstatat, statx, statfs, fstatfs, access, faccessat, faccessat2, readlink,
-    readlinkat, getdents, getdents64, getcwd, chdir, fchdir, rename, renameat, renameat2, rmdir,
+    readlinkat, getdents, getdents64, getcwd, chdir, fchdir, rename, renameat, rmdir,
     link, linkat, unlink, unlinkat, symlink, symlinkat, truncate, inotify_init, inotify_init1,
     inotify_add_watch, inotify_rm_watch};
 

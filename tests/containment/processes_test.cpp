@@ -235,7 +235,7 @@ TEST_P(Interrupted, TheInterruptKeyEndsTheWholeTree) {
   const Fd slave(::open(::ptsname(master.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
   const std::string word = unique_word();
   LiveProcess cell = start(word, slave.get());
-  ASSERT_TRUE(eventually([&] { return processes_with(word).size() > 2; }));
+  ASSERT_TRUE(eventually([&] { return descendants_of(cell.pid()).size() >= 3; }));
   ASSERT_EQ(::write(master.get(), "\x03", 1), 1);
   EXPECT_EQ(cell.wait(), 130);
   EXPECT_TRUE(gone(word));

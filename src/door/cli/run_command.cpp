@@ -2,16 +2,19 @@
 
 #include <fcntl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 
 #include "base/fd.h"
 #include "base/text.h"
 #include "cell/result_json.h"
 #include "cell/run.h"
 #include "door/cli/options.h"
+#include "kernel/syscalls.h"
 
 namespace sallyport {
 namespace {
@@ -102,11 +105,21 @@ void print_timings(const Outcome& outcome) {
                  timing.step.c_str());
 }
 
+// The place may lie in a directory that tools can write: no symlink is followed, no FIFO waited
+// for, and nothing is cut short before it is known to be a file.
 Result<Fd> open_result_file(const std::string& path) {
-  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file)
-    return fail(Reason::argument, "the result file cannot be written: " +
-                                      describe(SysError{"open", path.c_str(), errno}));
+  Fd file(sys::openat2(AT_FDCWD, path.c_str(),
+                       O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+                       RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS, 0644));
+  struct stat status{};
+  if (!file || ::fstat(file.get(), &status) != 0) {
+    const bool link = errno == ELOOP;
+    return fail(Reason::argument,
+                "the result file " + quoted(path) + " cannot be written: " + std::strerror(errno),
+                link ? "give a path without symlinks" : "");
+  }
+  if (!S_ISREG(status.st_mode) || ::ftruncate(file.get(), 0) != 0)
+    return fail(Reason::argument, "the result file " + quoted(path) + " is not a regular file");
   return file;
 }
 
