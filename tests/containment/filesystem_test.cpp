@@ -1,6 +1,5 @@
 // A cell without grants: whatever the host keeps in files stays out of reach, and what the cell
 // shows of the system cannot be changed.
-#include <fstream>
 #include <future>
 #include <sstream>
 
@@ -233,8 +232,7 @@ struct MountLine {
 
 std::vector<MountLine> parse_mounts(const std::string& mountinfo) {
   std::vector<MountLine> mounts;
-  std::istringstream lines(mountinfo);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(mountinfo)) {
     std::istringstream words(line);
     std::string id, parent, device, root, word;
     MountLine mount;

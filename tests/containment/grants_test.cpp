@@ -7,7 +7,6 @@
 #include <sys/xattr.h>
 
 #include <cstring>
-#include <sstream>
 
 #include "base/fd.h"
 #include "containment/host_files.h"
@@ -32,14 +31,6 @@ class ReadGrant : public CellTest {
     EXPECT_NE(ran.err.find(says), std::string::npos) << ran.err;
   }
 };
-
-Words lines_of(const std::string& text) {
-  Words lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);)
-    lines.push_back(line);
-  return lines;
-}
 
 // vectors.md D: "submounts under a ro bind stay rw"; here every call that could change a file.
 TEST_P(ReadGrant, CannotBeChangedByAnyCall) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,14 @@ inline Words names_in(const std::string& path) {
     names.push_back(entry.path().filename());
   std::ranges::sort(names);
   return names;
+}
+
+inline Words lines_of(const std::string& text) {
+  Words lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  return lines;
 }
 
 // A directory that everybody may read, so that nothing but the cell stands in the way.

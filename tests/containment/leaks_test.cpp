@@ -1,7 +1,5 @@
 // What a tool could inherit from whoever started it, what /proc tells of the host, and what stays
 // on the host when the cell is gone.
-#include <sstream>
-
 #include "base/fd.h"
 #include "containment/host_files.h"
 
@@ -51,8 +49,7 @@ TEST_P(Leaks, NoDescriptorOfTheCallerStaysOpenInInit) {
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("socket:"), std::string::npos) << ran.out;  // to its supervisor
   EXPECT_EQ(ran.out.find(canary.directory()), std::string::npos) << ran.out;
-  std::istringstream lines(ran.out);
-  for (std::string line; std::getline(lines, line);)
+  for (const std::string& line : lines_of(ran.out))
     EXPECT_TRUE(line.starts_with("socket:[") || line.starts_with("anon_inode:[signalfd]") ||
                 line == "/run/sallyport/uids" || line.starts_with("/sys/fs/cgroup/"))
         << "init holds " << line;
@@ -240,9 +237,8 @@ TEST_P(Leaks, NothingIsLeftOnTheHostAfterACall) {
       "rm -f out; look >after; diff before after";
   const Ran ran = in_mount_namespace(GetParam(), setup,
                                      {"sh", "-c", script, "sh", sallyport_path(), work.path()});
-  std::istringstream lines(ran.out);
   Words codes, changes;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(ran.out)) {
     if (line.find_first_not_of("0123456789") == std::string::npos)
       codes.push_back(line);
     else if (line.starts_with("> ") || line.starts_with("< "))

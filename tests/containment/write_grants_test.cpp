@@ -2,8 +2,6 @@
 // stumble over.
 #include <sys/sysmacros.h>
 
-#include <sstream>
-
 #include "base/fd.h"
 #include "containment/host_files.h"
 
@@ -105,14 +103,6 @@ TEST(WriteGrantOfUser, ADirectoryOfSomebodyElseIsRefused) {
 }
 
 // ---- what is left behind
-
-Words lines_of(const std::string& text) {
-  Words lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);)
-    lines.push_back(line);
-  return lines;
-}
 
 // vectors.md B: "setuid / device / file-capability drop into the shared workspace".
 TEST_P(WriteGrant, NoSetIdBitCanBeLeftBehind) {

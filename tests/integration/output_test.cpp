@@ -154,30 +154,33 @@ TEST(OutputOutside, NothingEndsAFloodOutsideACell) {
   EXPECT_EQ(probe_outside({"flood", "stdout", "20000000"}).out.size(), 20'000'000u);
 }
 
-// The most memory that the supervisor had by the end of a cell that wrote `bytes`. It then waits
-// for us to read the result, which is longer than a pipe holds.
-std::int64_t supervisor_memory_after(As as, const std::string& bytes, const std::string& kept) {
+// A cell that writes `bytes` of output, of which the supervisor may keep `kept` for the result.
+LiveProcess start_flood(As as, const std::string& bytes, const std::string& kept) {
   std::vector<std::string> args = probe_grant();
-  for (const std::string& word :
-       {std::string("--json"), std::string("--max-output"), kept, std::string("--max-output-hard"),
-        std::string("3GB"), std::string("--timeout"), std::string("100s"), std::string("--cpu"),
-        std::string("100s"), std::string("--"), probe_inside(), std::string("flood"),
-        std::string("stdout"), bytes})
-    args.push_back(word);
-  LiveProcess cell = start_cell(as, args);
-  EXPECT_TRUE(eventually([&] { return !descendants_of(cell.pid()).empty(); }));
-  EXPECT_TRUE(eventually([&] { return descendants_of(cell.pid()).empty(); }, 120s));
-  EXPECT_TRUE(cell.alive());
-  const std::int64_t kilobytes = std::atoll(status_of(cell.pid(), "VmHWM").c_str());
-  EXPECT_TRUE(cell.says("\"output_bytes\":" + bytes));
-  EXPECT_EQ(cell.wait(), 0);
-  return kilobytes * 1024;
+  for (const char* word : {"--json", "--max-output-hard", "3GB", "--timeout", "100s", "--cpu",
+                           "100s", "--max-output", kept.c_str(), "--"})
+    args.emplace_back(word);
+  args.push_back(probe_inside());
+  args.insert(args.end(), {"flood", "stdout", bytes});
+  return start_cell(as, args);
+}
+
+// The most memory that the supervisor had by the end of its cell. It then waits for us to read the
+// result, which is longer than a pipe holds.
+std::int64_t peak_memory_of(const LiveProcess& supervisor) {
+  EXPECT_TRUE(eventually([&] { return !descendants_of(supervisor.pid()).empty(); }));
+  EXPECT_TRUE(eventually([&] { return descendants_of(supervisor.pid()).empty(); }, 120s));
+  EXPECT_TRUE(supervisor.alive());
+  return std::atoll(status_of(supervisor.pid(), "VmHWM").c_str()) * 1024;
 }
 
 TEST_P(Output, OfTwoGigabytesCostsTheSupervisorLittleMemory) {
-  EXPECT_LT(supervisor_memory_after(GetParam(), "2000000000", "1MB"), 40 << 20);
-  EXPECT_GT(supervisor_memory_after(GetParam(), "60000000", "100MB"), 60'000'000)
-      << "the twin, which may keep it all";
+  LiveProcess bounded = start_flood(GetParam(), "2000000000", "100kB");
+  EXPECT_LT(peak_memory_of(bounded), 30 << 20);
+  EXPECT_TRUE(bounded.says("\"output_bytes\":2000000000"));
+  EXPECT_EQ(bounded.wait(), 0);
+  const LiveProcess hoarder = start_flood(GetParam(), "60000000", "100MB");
+  EXPECT_GT(peak_memory_of(hoarder), 60'000'000) << "the twin, which may keep it all";
 }
 
 // ---- Readers
@@ -194,7 +197,9 @@ TEST_P(Output, WithoutAReaderEndsTheCell) {
 }
 
 TEST_P(Output, ThatNobodyReadsDoesNotDelayTheEnd) {
-  LiveProcess cell = start_cell(GetParam(), {"--timeout", "500ms", "--", "yes"});
+  LiveProcess cell(
+      {"sh", "-c", "exec \"$0\" run --timeout 500ms -- yes 2>/dev/null", sallyport_path()},
+      GetParam());
   ASSERT_TRUE(eventually([&] { return !descendants_of(cell.pid()).empty(); }));
   EXPECT_TRUE(eventually([&] { return descendants_of(cell.pid()).empty(); }, 20s))
       << "the cell outlived its timeout";
@@ -237,10 +242,11 @@ TEST_P(Output, OfACommandThatDoesNotReadItsInputComesAtOnce) {
 }
 
 TEST_P(Output, DoesNotWaitForInputThatNeverEnds) {
-  const Ran ran =
-      run({"bash", "-c", "\"$0\" run --stdin -- echo done < <(sleep 60)", sallyport_path()},
-          RunOptions{.as = GetParam()});
-  EXPECT_EQ(ran.out, "done\n");
+  // A pipe whose reader also holds a writing end.
+  const Ran ran = run(
+      {"bash", "-c", "exec 3<> <(:); exec \"$0\" run --stdin -- echo done <&3", sallyport_path()},
+      RunOptions{.as = GetParam()});
+  EXPECT_EQ(ran.out, "done\n") << ran.err;
   EXPECT_LT(ran.took, 30s);
 }
 
