@@ -30,7 +30,7 @@ constexpr const char* kEtcFromHost[] = {
     "etc/localtime",    "etc/os-release",      "etc/protocols", "etc/services",
     "etc/ssl/certs",    "etc/ssl/openssl.cnf", "etc/timezone",
 };
-constexpr off_t kLargestCopy = 256 * 1024;
+constexpr off_t kLargestCopy = off_t{256} * 1024;
 
 // Where Debian keeps the system: real directories or, since the merge, symlinks into /usr.
 constexpr const char* kSystemPlaces[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"};

@@ -4,9 +4,10 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
+
+#include "base/parse.h"
 
 namespace sallyport {
 namespace {
@@ -14,27 +15,21 @@ namespace {
 constexpr const char* kDirectory = "/run/sallyport";
 constexpr const char* kLockFile = "/run/sallyport/uids";
 constexpr uid_t kFirstAllowed = 65536;  // below live the host's own users
-
-bool parse_number(std::string_view text, std::uint32_t& value) {
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  return !text.empty() && parsed.ec == std::errc{} && parsed.ptr == end;
-}
+constexpr uid_t kEnd = 0x7fffffff;      // programs that hold a uid in an int exist
 
 }  // namespace
 
 Result<UidRange> UidRange::configured() {
   const char* text = std::getenv("SALLYPORT_UID_RANGE");
   if (text == nullptr) return UidRange{};
-  const std::string_view view = text;
-  const std::size_t colon = view.find(':');
-  UidRange range;
-  if (colon == std::string_view::npos || !parse_number(view.substr(0, colon), range.first) ||
-      !parse_number(view.substr(colon + 1), range.count) || range.first < kFirstAllowed ||
-      range.count == 0 || range.count > 0x7fffffff - range.first)
-    return fail(Reason::argument, "SALLYPORT_UID_RANGE is not a usable range: " + std::string(view),
+  std::string_view rest = text;
+  const auto first = whole_number<uid_t>(take(rest, ':'));
+  const auto count = whole_number<unsigned>(rest);
+  if (!first || !count || *first < kFirstAllowed || *first > kEnd || *count == 0 ||
+      *count > kEnd - *first)
+    return fail(Reason::argument, "SALLYPORT_UID_RANGE is not a usable range: " + std::string(text),
                 "write FIRST:COUNT with FIRST of at least 65536, for example 1879048192:65536");
-  return range;
+  return UidRange{.first = *first, .count = *count};
 }
 
 Result<UidSlot> UidSlot::take(const UidRange& range) {

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,9 +76,12 @@ Sys<Fd> make_idmap_namespace(const OwnerMap& map) {
   args.exit_signal = SIGCHLD;
   int pidfd = -1;
   args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+  const pid_t parent = ::getpid();
   const pid_t child = sys::clone3(args);
   if (child < 0) return sys_fail("clone3", "user namespace for an idmapped mount");
   if (child == 0) {
+    // The launcher may be killed before it gets to end this child, also before these two calls.
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) ::_exit(1);
     for (;;)
       ::pause();
   }

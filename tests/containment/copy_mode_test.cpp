@@ -158,7 +158,7 @@ TEST_P(CopyMode, ManyHardLinksToOneFileDoNotMultiplyIt) {
   EXPECT_FALSE(ran.json().at("findings").as_array().empty());
 }
 
-// vectors.md B: what the host would trip over later.
+// What the host would trip over later.
 TEST_P(CopyMode, ASymlinkThatLeadsOutIsNotCopiedBack) {
   const Ran ran =
       change("ln -s " + canary.path() + " absolute; ln -s ../../.." + canary.path() +
@@ -301,7 +301,7 @@ TEST_P(CopyMode, CallsAtTheSameTimeDoNotDisturbEachOther) {
   EXPECT_EQ(read_file(work + "/kept"), "kept");
 }
 
-// vectors.md B: "Deep tree / huge dir / odd names break host cleanup".
+// "Deep tree / huge dir / odd names break host cleanup".
 TEST_P(CopyMode, DeepTreesAndOddNamesEndInFindingsAtWorst) {
   const Ran ran = run_cell(
       GetParam(), options() + Words{"--", "/usr/bin/python3", "-c",

@@ -50,7 +50,7 @@ TEST_P(HostFiles, TheHostsUsersAndTheirPasswordsAreNotShown) {
   EXPECT_EQ(users.out, "root\nagent\nnobody\nroot\nagent\nnogroup\n");
 }
 
-// vectors.md D: "..", absolute paths, "//" noise, and the magic links of /proc.
+// "..", absolute paths, "//" noise, and the magic links of /proc.
 TEST_P(HostFiles, NoSpellingOfAPathLeadsToThem) {
   const Canary canary(GetParam());
   for (const char* prefix :
@@ -87,7 +87,7 @@ TEST_P(HostFiles, ASymlinkOrHardLinkOfTheToolsMakingLeadsNowhere) {
   }
 }
 
-// vectors.md A: "Shocker" open_by_handle_at.
+// "Shocker" open_by_handle_at.
 TEST_P(HostFiles, AFileHandleOpensNothing) {
   // On the file system that /usr is on, as the attack needs a mount of it.
   const std::string file = "/usr/lib/os-release";
@@ -97,7 +97,7 @@ TEST_P(HostFiles, AFileHandleOpensNothing) {
   EXPECT_TRUE(attack_refused(probe_in_cell(GetParam(), {"read-by-handle", file, line})));
 }
 
-// vectors.md A: "chroot breakout (fchdir/chdir ..)".
+// "chroot breakout (fchdir/chdir ..)".
 TEST_P(HostFiles, TheRootCannotBeLeftByWayOfAChroot) {
   const Canary canary(GetParam());
   const OpenDir jail;
@@ -245,7 +245,7 @@ std::vector<MountLine> parse_mounts(const std::string& mountinfo) {
   return mounts;
 }
 
-// vectors.md D: "Mount propagation / nested bind shows more than intended".
+// "Mount propagation / nested bind shows more than intended".
 TEST_P(HostFiles, EveryMountOfTheCellIsKnownAndHeldDown) {
   const auto mounts = parse_mounts(run_cell(GetParam(), {"--", "cat", "/proc/self/mountinfo"}).out);
   ASSERT_GT(mounts.size(), 10U);

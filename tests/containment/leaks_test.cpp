@@ -76,7 +76,7 @@ TEST_P(Leaks, AToolIsNotStartedWithAStandardStreamClosed) {
 
 // ---- environment and arguments
 
-// vectors.md A: "/proc/1/environ of the in-sandbox init keeps the launcher's environment".
+// "/proc/1/environ of the in-sandbox init keeps the launcher's environment".
 TEST_P(Leaks, TheCallersEnvironmentIsNotInAnyProcessOfTheCell) {
   const std::string half = "canary-of-", other = "the-environment";
   const RunOptions secret{.as = GetParam(), .environment = {"SECRET_TOKEN=" + half + other}};
@@ -130,7 +130,7 @@ TEST_P(Leaks, TheHostsNameIsNotShown) {
 
 // ---- keys
 
-// vectors.md A: "Session keyring inherited from the launcher".
+// "Session keyring inherited from the launcher".
 TEST_P(Leaks, TheCallersSessionKeysCannotBeRead) {
   const Words with_key = {probe_path(), "with-session-key", kCanary};
   const Words attack = {"read-session-key", kCanary};

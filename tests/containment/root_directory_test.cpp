@@ -31,7 +31,7 @@ class RootDirectory : public CellTest {
   }
 };
 
-// vectors.md A: "Helper binary/filter hidden": no file of ours has to be in the root.
+// "Helper binary/filter hidden": no file of ours has to be in the root.
 TEST_P(RootDirectory, ATreeWithOneStaticProgramIsEnough) {
   write_file(root + "/data", kCanary, GetParam());
   EXPECT_TRUE(attack_worked(probe_in_root({"read-file", "/data", kCanary})));

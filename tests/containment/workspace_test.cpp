@@ -96,7 +96,7 @@ TEST_P(Workspace, WhatComesOutBelongsToTheOwnerOfTheDirectoryItComesTo) {
   EXPECT_EQ(ran.json().at("artifacts").as_array().size(), 3U);
 }
 
-// vectors.md A: moby#52948 (docker cp), CVE-2024-9675: links, FIFOs and devices on the way out.
+// moby#52948 (docker cp), CVE-2024-9675: links, FIFOs and devices on the way out.
 TEST_P(Workspace, OnlyARegularFileWithOneNameComesOut) {
   const Ran ran = collect(
       {"--out", "*", "--out", "linked/canary"},
@@ -151,7 +151,7 @@ TEST_P(Workspace, AGlobThatMatchesNothingIsSaid) {
   EXPECT_EQ(names_in(host.path()), Words{});
 }
 
-// vectors.md B: "odd names (newline, -rf, non-UTF8)"; D: bidi and control characters.
+// "odd names (newline, -rf, non-UTF8)"; bidi and control characters.
 TEST_P(Workspace, NamesThatAreNotPlainTextDoNotComeOut) {
   const Ran ran = run_cell({"--json", "--out", "**", "--", "/usr/bin/python3", "-c",
                             "import os\n"
@@ -198,7 +198,7 @@ TEST_P(Workspace, WhatComesOutIsBoundedByTheDisk) {
 
 // ---- cell against cell
 
-// vectors.md B: "Cross-call / cross-tenant leftovers: /tmp, /dev/shm".
+// "Cross-call / cross-tenant leftovers: /tmp, /dev/shm".
 TEST_P(Workspace, NothingOfACellIsThereInTheNextOne) {
   const std::string leave = "for d in /tmp /workspace /dev/shm; do echo x >$d/left; ls $d; done";
   EXPECT_EQ(shell_in_cell(GetParam(), {}, leave).out, "left\nleft\nleft\n");

@@ -104,7 +104,7 @@ TEST(WriteGrantOfUser, ADirectoryOfSomebodyElseIsRefused) {
 
 // ---- what is left behind
 
-// vectors.md B: "setuid / device / file-capability drop into the shared workspace".
+// "setuid / device / file-capability drop into the shared workspace".
 TEST_P(WriteGrant, NoSetIdBitCanBeLeftBehind) {
   make_work();
   const Words ways = lines_of(probe_outside({"leave-set-id", "--list"}).out);
@@ -144,7 +144,7 @@ TEST_P(WriteGrant, NoDeviceCanBeLeftBehind) {
     EXPECT_TRUE(S_ISREG(mode_of((host / "work/") + name))) << name;
 }
 
-// vectors.md D: "submounts under a ro bind stay rw"; a production volume below a project.
+// "submounts under a ro bind stay rw"; a production volume below a project.
 TEST_P(WriteGrant, AFileSystemMountedBelowItStaysReadOnly) {
   make_work();
   make_directory(host / "work/prod", self());
@@ -188,7 +188,7 @@ TEST_P(WriteGrant, WhatTheHostMountedReadOnlyStaysReadOnly) {
   EXPECT_EQ(names_in(host / "work"), Words{});
 }
 
-// ---- handing a workspace back (vectors.md B)
+// ---- handing a workspace back
 
 // Git on the host runs what .git/config and .git/hooks say. A tool that may write them can plant a
 // program; a read-only grant on top takes that away, also where the file is not there yet.
@@ -221,7 +221,7 @@ TEST_P(WriteGrant, AReadOnlyGrantOnTopGuardsGitsHooksAndConfiguration) {
   EXPECT_NE(guarded(), before);
 }
 
-// vectors.md B: deep trees and odd names. Nothing of ours walks a direct grant, and the answer
+// Deep trees and odd names. Nothing of ours walks a direct grant, and the answer
 // comes as always.
 TEST_P(WriteGrant, ADeepTreeAndOddNamesDoNotDisturbTheEndOfTheCall) {
   make_work();
@@ -292,7 +292,7 @@ TEST_P(WriteGrant, AMountPointIsNeverMadeInATreeOfTheHost) {
   EXPECT_EQ(names_in(host / "work/place"), Words{});
 }
 
-// vectors.md A, judge0 CVE-2024-28185: the launcher writes, as itself, a file whose name the tool
+// CVE-2024-28185 (judge0): the launcher writes, as itself, a file whose name the tool
 // could have taken before.
 TEST_P(WriteGrant, AResultFileIsNotWrittenThroughASymlinkOfAnEarlierRun) {
   const Canary canary(GetParam());

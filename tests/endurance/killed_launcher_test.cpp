@@ -54,6 +54,27 @@ TEST_P(KilledLauncher, LeavesNothingWhileTheToolRuns) {
   EXPECT_EQ(left_since(before, word), std::set<std::string>{});
 }
 
+// The namespace of an idmapped mount is made by a process of its own, for a moment. strace makes
+// the moment last.
+TEST(KilledLauncherOfRoot, LeavesNothingWhileAGrantIsPrepared) {
+  const std::string word = unique_word();
+  const TempDir granted;
+  LiveProcess traced({"strace", "-qq", "-o", "/dev/null", "-e",
+                      "inject=clone3:delay_exit=20000000:when=1", sallyport_path(), "run", "--read",
+                      granted.path(), "--", "echo", word});
+  std::vector<pid_t> launcher_and_namer;
+  ASSERT_TRUE(eventually([&] {
+    launcher_and_namer = descendants_of(traced.pid());
+    return launcher_and_namer.size() == 2;
+  }));
+  ASSERT_EQ(::kill(launcher_and_namer.front(), SIGKILL), 0);
+  traced.signal(SIGKILL);
+  EXPECT_EQ(traced.wait(), 128 + SIGKILL);
+  EXPECT_TRUE(eventually([&] { return processes_with(word).empty(); }, std::chrono::seconds(20)));
+  for (const pid_t pid : processes_with(word))
+    ::kill(pid, SIGKILL);
+}
+
 SALLYPORT_FOR_ROOT_AND_USER(KilledLauncher);
 
 }  // namespace
