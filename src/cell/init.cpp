@@ -55,7 +55,7 @@ bool run_steps(Launch& launch) {
 
 // Runs in the child of vfork: it shares init's memory until execve and may only make system calls.
 [[noreturn]] void exec_tool(const Plan& plan, int stdin_fd, volatile int* exec_errno) {
-  ::setsid();
+  const bool own_session = ::setsid() >= 0;
   for (int number = 1; number < NSIG; ++number) {
     // A write past the file size limit is an error to the tool, not its death.
     const auto disposition = number == SIGXFSZ ? SIG_IGN : SIG_DFL;
@@ -64,7 +64,7 @@ bool run_steps(Launch& launch) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (::dup2(stdin_fd, 0) == 0 && ::dup2(plan.stdout_write.get(), 1) == 1 &&
+  if (own_session && ::dup2(stdin_fd, 0) == 0 && ::dup2(plan.stdout_write.get(), 1) == 1 &&
       ::dup2(plan.stderr_write.get(), 2) == 2 && ::close_range(3, ~0U, 0) == 0) {
     int worst = ENOENT;
     for (const std::string& path : plan.executables) {

@@ -242,7 +242,8 @@ Sys<Fd> make_detached_view(Launch& launch, int number, int lower) {
   char* end = stage->path(layers, "lower");
   *end++ = ':';
   stage->path(end, "empty");
-  const MountOption options[] = {{"lowerdir", layers}};
+  const MountOption options[] = {
+      {"lowerdir", layers}, {"redirect_dir", "nofollow"}, {"metacopy", "off"}};
   return make_filesystem("overlay", options, Access::read_only);
 }
 

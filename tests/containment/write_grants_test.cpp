@@ -163,20 +163,6 @@ TEST_P(WriteGrant, AFileSystemMountedBelowItStaysReadOnly) {
   EXPECT_EQ(inside.out, "refused\nrefused\ndata\nkept\n") << inside.err;
 }
 
-TEST_P(WriteGrant, AFifoOnAFileSystemMountedBelowItCannotBeWritten) {
-  make_work();
-  make_directory(host / "work/prod", self());
-  const std::string fifo = host / "work/prod/fifo";
-  const std::string mount = "mount -t tmpfs -o mode=0777 none " + (host / "work/prod") +
-                            "; mkfifo " + fifo + "; chmod 0666 " + fifo + "; exec 9<>" + fifo;
-  EXPECT_TRUE(
-      attack_worked(in_mount_namespace(GetParam(), mount, {probe_path(), "write-to-fifo", fifo})));
-  EXPECT_TRUE(attack_refused(
-      in_mount_namespace(GetParam(), mount,
-                         Words{sallyport_path(), "run"} + grant("work") + probe_grant() +
-                             Words{"--", probe_inside(), "write-to-fifo", "/work/prod/fifo"})));
-}
-
 TEST_P(WriteGrant, WhatTheHostMountedReadOnlyStaysReadOnly) {
   make_work();
   const std::string mount = "mount --bind -o ro " + (host / "work") + " " + (host / "work");
