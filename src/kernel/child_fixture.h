@@ -16,10 +16,11 @@
 namespace sallyport {
 
 // In a child: goes on if `condition` holds, otherwise ends `act` with the sentence that says so.
-#define CHILD_EXPECT(condition)                                                        \
-  if (errno = 0; !(condition))                                                         \
-  return std::string(__FILE__ ":") + std::to_string(__LINE__) + ": " #condition ": " + \
-         std::strerror(errno)
+#define CHILD_EXPECT(condition)                                                          \
+  if (errno = 0; condition) {                                                            \
+  } else                                                                                 \
+    return std::string(__FILE__ ":") + std::to_string(__LINE__) + ": " #condition ": " + \
+           std::strerror(errno)
 
 // Runs `act` in a child and returns what it returned: what went wrong, or nothing.
 template <class Act>

@@ -262,8 +262,7 @@ class SyscallFaults : public CellTest {
     EXPECT_EQ(*seen, undisturbed) << "the tool was started, and something of its cell was missing";
   }
 
-  // One run for each call that `wanted` chooses. At most so many faults as would be seen anyway are
-  // shown.
+  // One run for each call that `wanted` chooses.
   template <class Wanted>
   int inject(int error, Wanted wanted) {
     const std::string word = unique_word();
