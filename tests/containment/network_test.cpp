@@ -256,15 +256,10 @@ TEST_P(Network, SocketsOfTheHostBelowUsrCannotBeUsed) {
                  "', 0o777)\n"
                  "server.listen(8)\n"
                  "sys.exit(subprocess.run(sys.argv[1:]).returncode)\n");
+  const std::string serve =
+      "mount -t tmpfs -o mode=755 none /usr/local/bin && exec /usr/bin/python3 \"$@\"";
   const auto with_service = [&](const Words& command) {
-    Words argv = {"unshare",
-                  "--mount",
-                  "sh",
-                  "-c",
-                  "mount -t tmpfs -o mode=755 none /usr/local/bin && "
-                  "exec /usr/bin/python3 \"$@\"",
-                  "sh",
-                  scripts / "serve.py"};
+    Words argv = {"unshare", "--mount", "sh", "-c", serve, "sh", scripts / "serve.py"};
     if (GetParam() == As::user)
       for (const std::string& word : Words{"setpriv", "--reuid", std::to_string(kUserUid),
                                            "--regid", std::to_string(kUserGid), "--clear-groups"})

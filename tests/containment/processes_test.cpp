@@ -157,11 +157,12 @@ TEST_P(Processes, APipeHeldOpenDoesNotDelayTheAnswer) {
 
 // Below a PID 1 that waits for one child only, orphans pile up.
 TEST_P(Processes, OrphansAreReaped) {
+  const std::string careless_init =
+      "import os, sys\n"
+      "child = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:])\n"
+      "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n";
   const Ran outside = run({"unshare", "--pid", "--fork", "--mount-proc", "/usr/bin/python3", "-c",
-                           "import os, sys\n"
-                           "child = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:])\n"
-                           "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n",
-                           probe_path(), "zombies", "20"});
+                           careless_init, probe_path(), "zombies", "20"});
   EXPECT_TRUE(attack_worked(outside));
   // Far more than the cell may have at once.
   EXPECT_TRUE(attack_refused(probe_in_cell(GetParam(), {"zombies", "500"}, {"--processes", "20"})));
