@@ -1,5 +1,7 @@
-// The examples of the README, run as they stand there.
+// The documentation is held to: the README's examples run as they stand there, and every test that
+// is named exists.
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 #include "support/cell_runner.h"
@@ -51,6 +53,40 @@ TEST(Readme, ShowsWhatItsExamplesPrint) {
     EXPECT_EQ(comparable(shown), comparable(example.output)) << "$ " << example.command << "\n"
                                                              << ran.out;
   }
+}
+
+// `Suite.Name` in backticks, as the documents cite tests.
+std::vector<std::string> cited_tests(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream pieces(text);
+  bool inside = false;
+  for (std::string piece; std::getline(pieces, piece, '`'); inside = !inside) {
+    const std::size_t dot = piece.find('.');
+    const bool plain =
+        std::ranges::all_of(piece, [](char c) { return std::isalnum(c) != 0 || c == '.'; });
+    if (inside && plain && dot != std::string::npos && std::isupper(piece[0]) != 0 &&
+        std::isupper(piece[dot + 1]) != 0)
+      names.push_back(piece);
+  }
+  return names;
+}
+
+TEST(Documents, CiteTestsThatExist) {
+  std::string sources;
+  for (const char* folder : {"/src", "/tests"})
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(std::string(SALLYPORT_SOURCE_DIR) + folder))
+      if (entry.path().string().ends_with("_test.cpp")) sources += read_file(entry.path());
+  int cited = 0;
+  for (const char* document : {"/docs/promises.md", "/docs/threat-model.md"})
+    for (const std::string& name :
+         cited_tests(read_file(std::string(SALLYPORT_SOURCE_DIR) + document))) {
+      const std::size_t dot = name.find('.');
+      const std::string definition = "(" + name.substr(0, dot) + ", " + name.substr(dot + 1) + ")";
+      EXPECT_NE(sources.find(definition), std::string::npos) << document << " cites " << name;
+      ++cited;
+    }
+  EXPECT_GT(cited, 50);
 }
 
 }  // namespace
