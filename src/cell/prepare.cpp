@@ -353,18 +353,21 @@ void add_command(const CellSpec& spec, Plan& plan) {
 }
 
 Sys<void> add_pipes(const CellSpec& spec, Prepared& cell) {
-  const auto make = [](Fd& read, Fd& write) -> Sys<void> {
+  Plan& plan = cell.plan;
+  const auto make = [&plan](Fd& read, Fd& write) -> Sys<void> {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return sys_fail("pipe2");
     read = Fd(ends[0]);
     write = Fd(ends[1]);
+    // The tool's own, or it could not open /dev/stdin, /dev/stdout and /dev/stderr.
+    if (::fchown(ends[0], plan.outside.uid, plan.outside.gid) != 0)
+      return sys_fail("fchown", "pipe");
     return {};
   };
   const auto unblock = [](const Fd& fd) -> Sys<void> {
     if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return sys_fail("fcntl");
     return {};
   };
-  Plan& plan = cell.plan;
   if (auto done = make(cell.stdout_read, plan.stdout_write); !done) return done;
   if (auto done = unblock(cell.stdout_read); !done) return done;
   if (auto done = make(cell.stderr_read, plan.stderr_write); !done) return done;

@@ -10,9 +10,9 @@ namespace {
 // Runs `count` cells, `width` at a time. Each leaves what could be left: files, orphans, shared
 // memory, a listener.
 void run_many(As as, int count, int width, const std::string& word) {
-  const std::string script =
-      "echo x >/workspace/f; echo x >/tmp/f; echo x >/dev/shm/f; (setsid sleep 300 " + word +
-      " >/dev/null 2>&1 &); exit 7";
+  const std::string script = "w=" + word +
+                             "; echo $w >/workspace/$w; echo $w >/tmp/$w; echo $w >/dev/shm/$w; "
+                             "(setsid sh -c 'sleep 300; :' $w >/dev/null 2>&1 &); exit 7";
   std::atomic<int> left = count;
   std::atomic<int> wrong = 0;
   std::vector<std::thread> workers;

@@ -74,6 +74,14 @@ TEST_P(Output, MayBeOnStandardErrorAlone) {
   EXPECT_EQ(result.text("error"), "complaint\n");
 }
 
+TEST_P(Output, MayBeWrittenAndReadByPath) {
+  const Ran ran = cell(
+      {"--stdin", "--", "sh", "-c", "cat /dev/stdin >/dev/stdout; echo complaint >/dev/stderr"},
+      "text");
+  EXPECT_EQ(ran.out, "text");
+  EXPECT_EQ(ran.err, "complaint\n");
+}
+
 TEST_P(Output, IsPassedOnByteByByte) {
   const std::string bytes = binary(3'000'000);
   const Ran ran = cell({"--stdin", "--", "cat"}, bytes);

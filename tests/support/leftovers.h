@@ -2,6 +2,7 @@
 // go away.
 #pragma once
 
+#include <fstream>
 #include <set>
 #include <string>
 
@@ -34,19 +35,34 @@ inline std::set<std::string> live_namespaces() {
   return found;
 }
 
+// Files of Sallyport's own, and files with `word` in their name or beginning, where programs put
+// what they mean to remove. Those of everybody else come and go.
+inline std::set<std::string> files_left(const std::string& word) {
+  std::set<std::string> found;
+  std::error_code error;
+  for (const char* directory : {"/run/sallyport", "/tmp", "/dev/shm", "/var/tmp"})
+    for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+      const std::string path = entry.path(), name = entry.path().filename();
+      // The tests' own, and the lock that cells' uids are taken under, which stays.
+      if (name.starts_with("sallyport-test") || path == "/run/sallyport/uids") continue;
+      char beginning[64] = {};
+      if (entry.is_regular_file(error)) std::ifstream(path).read(beginning, sizeof(beginning) - 1);
+      if (path.find("sallyport") != std::string::npos || name.find(word) != std::string::npos ||
+          std::string_view(beginning).find(word) != std::string_view::npos)
+        found.insert("file " + path);
+    }
+  return found;
+}
+
 // Everything of that kind that is there now: cgroups, namespaces, mounts, files, and processes with
 // `word` on their command line.
 inline std::set<std::string> traces(const std::string& word) {
   std::set<std::string> found = live_namespaces();
   found.merge(cell_cgroups());
+  found.merge(files_left(word));
   std::istringstream mounts(read_file("/proc/self/mountinfo"));
   for (std::string mount; std::getline(mounts, mount);)
     found.insert("mount " + mount);
-  std::error_code error;
-  for (const char* directory : {"/run/sallyport", "/tmp", "/dev/shm", "/var/tmp"})
-    for (const auto& entry : std::filesystem::directory_iterator(directory, error))
-      if (!entry.path().filename().string().starts_with("sallyport-test"))  // tests' own
-        found.insert("file " + entry.path().string());
   for (const pid_t pid : processes_with(word))
     found.insert("process " + std::to_string(pid));
   return found;
