@@ -53,8 +53,15 @@ bool run_steps(Launch& launch) {
   return true;
 }
 
+// What the child of vfork leaves for init: why it could not get ready, or why no program could be
+// executed.
+struct StartErrors {
+  int failed = 0;
+  int refused = 0;
+};
+
 // Runs in the child of vfork: it shares init's memory until execve and may only make system calls.
-[[noreturn]] void exec_tool(const Plan& plan, int stdin_fd, volatile int* exec_errno) {
+[[noreturn]] void exec_tool(const Plan& plan, int stdin_fd, volatile StartErrors* start) {
   const bool own_session = ::setsid() >= 0;
   for (int number = 1; number < NSIG; ++number) {
     // A write past the file size limit is an error to the tool, not its death.
@@ -64,18 +71,18 @@ bool run_steps(Launch& launch) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (own_session && ::dup2(stdin_fd, 0) == 0 && ::dup2(plan.stdout_write.get(), 1) == 1 &&
-      ::dup2(plan.stderr_write.get(), 2) == 2 && ::close_range(3, ~0U, 0) == 0) {
-    int worst = ENOENT;
-    for (const std::string& path : plan.executables) {
-      ::execve(path.c_str(), const_cast<char* const*>(plan.argv.data()),
-               const_cast<char* const*>(plan.envp.data()));
-      if (errno != ENOENT && errno != ENOTDIR) worst = errno;
-    }
-    *exec_errno = worst;
-  } else {
-    *exec_errno = errno;
+  if (!own_session || ::dup2(stdin_fd, 0) != 0 || ::dup2(plan.stdout_write.get(), 1) != 1 ||
+      ::dup2(plan.stderr_write.get(), 2) != 2 || ::close_range(3, ~0U, 0) != 0) {
+    start->failed = errno;
+    ::_exit(127);
   }
+  int worst = ENOENT;
+  for (const std::string& path : plan.executables) {
+    ::execve(path.c_str(), const_cast<char* const*>(plan.argv.data()),
+             const_cast<char* const*>(plan.envp.data()));
+    if (errno != ENOENT && errno != ENOTDIR) worst = errno;
+  }
+  start->refused = worst;
   ::_exit(127);
 }
 
@@ -124,13 +131,18 @@ void run_init(Plan& plan, Board& board) {
   Fd null(plan.stdin_read ? -1 : ::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const int stdin_fd = plan.stdin_read ? plan.stdin_read.get() : null.get();
 
-  volatile int exec_errno = 0;
-  board.run_ns = now_ns();
+  volatile StartErrors start;
+  board.run_ns =
+      now_ns();  // before, so that no answer says that nothing ran when something may have
   const pid_t tool = child_signals && stdin_fd >= 0 ? ::vfork() : -1;
-  if (tool == 0) exec_tool(plan, stdin_fd, &exec_errno);
-  if (tool < 0) exec_errno = errno;
-  if (exec_errno != 0) {
-    board.exec_errno = exec_errno;
+  if (tool == 0) exec_tool(plan, stdin_fd, &start);
+  if (tool < 0) start.failed = errno;
+  if (start.failed != 0) {
+    board.report({"vfork", "the tool's process", start.failed});
+    ::_exit(1);
+  }
+  if (start.refused != 0) {
+    board.exec_errno = start.refused;
     ::_exit(1);
   }
   plan.stdin_read.reset();

@@ -1,7 +1,6 @@
 #include "cell/prepare.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,16 +21,6 @@ namespace sallyport {
 namespace {
 
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-std::string make_call_id() {
-  unsigned char bytes[16];
-  if (::getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) std::abort();
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string id;
-  for (unsigned char byte : bytes)
-    id.append({kDigits[byte >> 4], kDigits[byte & 15]});
-  return id;
-}
 
 // Absolute and without "." or "..", by the text alone: symlinks are refused later, so the text is
 // the truth.
@@ -420,9 +409,9 @@ void list_descriptors(Prepared& cell) {
 
 }  // namespace
 
-Result<Prepared> prepare(const CellSpec& spec) {
+Result<Prepared> prepare(const CellSpec& spec, std::string call_id) {
   Prepared cell;
-  cell.call_id = make_call_id();
+  cell.call_id = std::move(call_id);
   Plan& plan = cell.plan;
   if (spec.command.empty()) return fail(Reason::argument, "there is no command to run");
 
@@ -468,21 +457,22 @@ Result<Prepared> prepare(const CellSpec& spec) {
   if (auto done = add_grants(spec, cell); !done) return std::unexpected(done.error());
   if (auto done = add_inputs(spec, plan); !done) return std::unexpected(done.error());
 
-  const bool shows_host_trees = !spec.grants.empty() || !root->empty();
-  auto policy = make_profile(
-      spec.syscalls, {.refuse_path_sockets =
-                          shows_host_trees && !landlock_covers_unix_sockets(plan.landlock_abi)});
-  if (!policy) return std::unexpected(policy.error());
-  auto filter = compile(*policy);
-  if (!filter) return std::unexpected(filter.error());
-  cell.policy = std::move(*policy);
-  plan.filter = std::move(*filter);
-
   if (auto done = make_cgroup(spec, cell); !done) return std::unexpected(done.error());
   add_resource_limits(spec.limits, cell.cgroup != nullptr, plan);
   cell.layers = list_layers(spec, cell, *launcher);
   if (auto done = check_requirements(spec.requirements, cell.layers); !done)
     return std::unexpected(done.error());
+
+  const bool shows_host_trees = !spec.grants.empty() || !root->empty();
+  auto policy = make_profile(
+      spec.syscalls,
+      {.refuse_path_sockets = shows_host_trees && !landlock_covers_unix_sockets(plan.landlock_abi),
+       .refuse_unmapped_memory = cell.cgroup == nullptr});
+  if (!policy) return std::unexpected(policy.error());
+  auto filter = compile(*policy);
+  if (!filter) return std::unexpected(filter.error());
+  cell.policy = std::move(*policy);
+  plan.filter = std::move(*filter);
 
   add_command(spec, plan);
   if (auto done = add_pipes(spec, cell); !done) return fail(Reason::unavailable, done.error());

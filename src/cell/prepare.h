@@ -36,6 +36,6 @@ struct Prepared {
 };
 
 // An error means that nothing was run and nothing is left behind.
-Result<Prepared> prepare(const CellSpec& spec);
+Result<Prepared> prepare(const CellSpec& spec, std::string call_id);
 
 }  // namespace sallyport

@@ -172,7 +172,7 @@ Result<HostMount> host_mount(const std::string& source, const std::string& targe
                : std::string("give the real path"));
     }
     return fail(Reason::argument,
-                quoted(source) + " cannot be mounted: " + std::strerror(opened.error().err));
+                quoted(source) + " cannot be used: " + std::strerror(opened.error().err));
   }
   HostMount mount;
   mount.source = source;

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 
 #include "cell/board.h"
 #include "cell/copy_back.h"
@@ -27,6 +29,16 @@ std::int64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+std::string make_call_id() {
+  unsigned char bytes[16];
+  if (::getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) std::abort();
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string id;
+  for (unsigned char byte : bytes)
+    id.append({kDigits[byte >> 4], kDigits[byte & 15]});
+  return id;
 }
 
 Outcome blocked(std::string call_id, Error error) {
@@ -118,42 +130,41 @@ void copy_changes_back(const CellSpec& spec, Prepared& cell, int scratch, Outcom
 
 Outcome run_cell(const CellSpec& spec, const CellStreams& streams, const LaunchFault* fault) {
   const std::int64_t begin = now_ns();
+  const std::string call_id = make_call_id();
   // From here on nobody of the same user may look into this process or take its core.
   if (auto done = set_dumpable(false); !done)
-    return blocked({}, {Reason::internal, describe(done.error()), {}});
+    return blocked(call_id, {Reason::internal, describe(done.error()), {}});
 
-  auto prepared = prepare(spec);
-  if (!prepared) return blocked({}, std::move(prepared.error()));
+  auto prepared = prepare(spec, call_id);
+  if (!prepared) return blocked(call_id, std::move(prepared.error()));
   if (fault != nullptr) {
     const auto steps = launch_steps();
     const auto step = std::ranges::find(steps, fault->step, &Step::name);
     prepared->plan.fail_before = static_cast<int>(step - steps.begin());
   }
   auto board = SharedBoard::make();
-  if (!board) return blocked(prepared->call_id, {Reason::unavailable, describe(board.error()), {}});
+  if (!board) return blocked(call_id, {Reason::unavailable, describe(board.error()), {}});
 
   const std::int64_t ready = now_ns();
   auto launched = launch(*prepared, *board->get());
   const std::int64_t back = now_ns();
   if (!launched)
-    return blocked(prepared->call_id,
-                   {Reason::cannot_enforce,
-                    "the cell's namespaces cannot be made: " + describe(launched.error()),
-                    "`sallyport doctor` says what this machine lacks"});
+    return blocked(call_id, {Reason::cannot_enforce,
+                             "the cell's namespaces cannot be made: " + describe(launched.error()),
+                             "`sallyport doctor` says what this machine lacks"});
 
   Supervisor supervisor(spec, streams, *prepared, *board->get(), *launched);
   supervisor.watch();
 
   if ((*board)->step_failed && supervisor.verdict() == Reason::none)
-    return blocked(prepared->call_id, explain_failed_step(*board->get()));
+    return blocked(call_id, explain_failed_step(*board->get()));
 
   Outcome outcome;
-  outcome.call_id = prepared->call_id;
+  outcome.call_id = call_id;
   outcome.layers = prepared->layers;
   supervisor.report(outcome);
   if ((*board)->run_ns == 0 && supervisor.verdict() != Reason::cancelled)
-    return blocked(prepared->call_id,
-                   explain_unfinished_launch(*board->get(), spec, supervisor.verdict()));
+    return blocked(call_id, explain_unfinished_launch(*board->get(), spec, supervisor.verdict()));
   judge(*board->get(), spec, supervisor.verdict(), outcome);
   if (supervisor.ended() && outcome.status != Status::killed && supervisor.scratch() >= 0) {
     collect(spec, supervisor.scratch(), outcome);

@@ -44,6 +44,7 @@ struct Freedoms {
   bool path_sockets = true;
   bool system_v_ipc = true;
   bool message_queues = true;
+  bool memory_files = true;
   bool fixed_addresses = false;  // turning off address randomisation for a child
 };
 
@@ -194,6 +195,7 @@ Result<SeccompPolicy> policy_with(const Freedoms& freedoms) {
       {kSystemFacts, allow()},
       {kSockets, allow()},
       {kSystemVIpc, freedoms.system_v_ipc ? allow() : absent},
+      {call::memfd_create, freedoms.memory_files ? allow() : absent},
       {kMessageQueues, freedoms.message_queues ? allow() : absent},
       {kSelfConfinement, allow()},
       {kHostTracing, allow()},
@@ -261,6 +263,7 @@ Result<SeccompPolicy> make_profile(std::string_view name, ProfileOptions options
     if (profile.text.name == name) {
       Freedoms freedoms = profile.freedoms;
       freedoms.path_sockets = !options.refuse_path_sockets;
+      if (options.refuse_unmapped_memory) freedoms.memory_files = freedoms.system_v_ipc = false;
       return policy_with(freedoms);
     }
     names.append(names.empty() ? "" : ", ").append(profile.text.name);

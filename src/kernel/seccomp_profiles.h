@@ -14,6 +14,10 @@ struct ProfileOptions {
   // For a cell that sees a directory of the host: connect() goes through a read-only mount to
   // whatever daemon listens at a path in it, and Landlock does not cover that before ABI 9.
   bool refuse_path_sockets = false;
+
+  // For a cell without a cgroup: a watcher sees what is mapped and what lies in the scratch, but
+  // not a memory file or a System V segment that no process has mapped.
+  bool refuse_unmapped_memory = false;
 };
 
 struct ProfileText {

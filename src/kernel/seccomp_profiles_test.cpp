@@ -222,6 +222,16 @@ TEST(SeccompProfiles, RefuseSocketsThatCouldReachAPathWhenHostDirectoriesAreShar
   profile.expect(allow(), call::socket, {AF_INET, SOCK_STREAM, 0});
 }
 
+TEST(SeccompProfiles, RefuseMemoryThatNobodyCountsWithoutACgroup) {
+  Profile counted("default");
+  Profile uncounted("default", {.refuse_unmapped_memory = true});
+  for (const int number : {call::memfd_create, call::shmget, call::msgget}) {
+    counted.expect(allow(), number, {});
+    uncounted.expect(refuse(ENOSYS), number, {});
+  }
+  uncounted.expect(allow(), call::mmap, {});
+}
+
 TEST(SeccompProfiles, KeepTheCellAwayFromThePersonsTerminal) {
   Profile profile("default");
   constexpr std::uint64_t kSetKeyMap = 0x4b47;      // KDSKBENT

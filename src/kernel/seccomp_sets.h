@@ -36,7 +36,7 @@ inline constexpr int kFileAttributes[] = {
 // One's own address space, bounded by the cgroup. The NUMA calls are there for BLAS and the JVM.
 inline constexpr int kMemory[] = {
     mmap, mprotect, munmap, brk, mremap, msync, mincore, madvise, mlock, mlock2, mlockall, munlock,
-    munlockall, mseal, memfd_create, pkey_mprotect, pkey_alloc, pkey_free, map_shadow_stack, mbind,
+    munlockall, mseal, pkey_mprotect, pkey_alloc, pkey_free, map_shadow_stack, mbind,
     set_mempolicy, get_mempolicy};
 
 // A cell is made to run programs that start programs; how many, the cgroup says.

@@ -53,6 +53,17 @@ Fd catch_signals() {
   return Fd(::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+// Forgets the signals that ended the cell; from here on they end this process, which may wait for
+// its reader.
+void release_signals(Fd caught) {
+  signalfd_siginfo info{};
+  while (::read(caught.get(), &info, sizeof(info)) > 0) {
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 // A program that was started with a standard stream closed would find its first open file in that
 // stream's place.
 Result<void> open_missing_streams() {
@@ -165,13 +176,14 @@ int run_command(std::span<const char* const> words) {
     result_file = std::move(*opened);
   }
 
-  const Fd cancel = catch_signals();
+  Fd cancel = catch_signals();
   CellStreams streams{.input = STDIN_FILENO,
                       .output = STDOUT_FILENO,
                       .error = STDERR_FILENO,
                       .cancel = cancel.get()};
   if (request->json) streams.output = streams.error = -1;
   const Outcome outcome = run_cell(request->spec, streams);
+  release_signals(std::move(cancel));
 
   if (request->json || result_file) {
     const std::string text = result_json(outcome) + "\n";
