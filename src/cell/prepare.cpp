@@ -212,7 +212,11 @@ void add_limit(Plan& plan, __rlimit_resource resource, const char* name, rlim_t 
 }
 
 void add_resource_limits(const Limits& limits, bool has_cgroup, Plan& plan) {
-  add_limit(plan, RLIMIT_CORE, "core", 0);
+  // Not 0: a core_pattern that is a pipe starts its helper, as the host's root, for every limit
+  // but 1.
+  add_limit(plan, RLIMIT_CORE, "core", 1);
+  add_limit(plan, RLIMIT_RTPRIO, "real-time priority", 0);
+  add_limit(plan, RLIMIT_NICE, "nice", 0);
   add_limit(plan, RLIMIT_NOFILE, "open files", limits.open_files);
   add_limit(plan, RLIMIT_FSIZE, "file size", limits.file_size.bytes);
   add_limit(plan, RLIMIT_MEMLOCK, "locked memory", 8 << 20);
@@ -353,17 +357,10 @@ Sys<void> add_pipes(const CellSpec& spec, Prepared& cell) {
       return sys_fail("fchown", "pipe");
     return {};
   };
-  const auto unblock = [](const Fd& fd) -> Sys<void> {
-    if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return sys_fail("fcntl");
-    return {};
-  };
   if (auto done = make(cell.stdout_read, plan.stdout_write); !done) return done;
-  if (auto done = unblock(cell.stdout_read); !done) return done;
   if (auto done = make(cell.stderr_read, plan.stderr_write); !done) return done;
-  if (auto done = unblock(cell.stderr_read); !done) return done;
   if (spec.use_stdin) {
     if (auto done = make(plan.stdin_read, cell.stdin_write); !done) return done;
-    if (auto done = unblock(cell.stdin_write); !done) return done;
   }
   auto control = make_control();
   if (!control) return std::unexpected(control.error());

@@ -60,7 +60,7 @@ StatLine parse_stat_line(std::string_view line) {
   return result;
 }
 
-WatchedUsage ProcessWatch::look() const {
+WatchedUsage ProcessWatch::look(std::chrono::steady_clock::time_point deadline) const {
   WatchedUsage usage;
   Fd listing(::openat(proc_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!listing) return usage;
@@ -70,6 +70,7 @@ WatchedUsage ProcessWatch::look() const {
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string pid = entry->d_name;
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (std::chrono::steady_clock::now() >= deadline) break;
     const StatLine line = parse_stat_line(read_of(proc_.get(), pid, "stat"));
     usage.cpu_user_us += line.cpu_user_us;
     usage.cpu_system_us += line.cpu_system_us;

@@ -3,6 +3,7 @@
 // so (`memory: rlimit and watcher`).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 
@@ -21,7 +22,8 @@ class ProcessWatch {
  public:
   // `proc` is a directory of the procfs that shows the cell's processes.
   explicit ProcessWatch(Fd proc) : proc_(std::move(proc)) {}
-  [[nodiscard]] WatchedUsage look() const;
+  // Stops counting at `deadline`: a cell can make itself slow to look at.
+  [[nodiscard]] WatchedUsage look(std::chrono::steady_clock::time_point deadline) const;
 
  private:
   Fd proc_;

@@ -29,12 +29,12 @@ TEST(ProcessWatch, TakesNothingFromALineThatIsNotOne) {
 
 TEST(ProcessWatch, SeesTheMemoryThatAProcessTouches) {
   const ProcessWatch watch(Fd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)));
-  const WatchedUsage before = watch.look();
+  const WatchedUsage before = watch.look(std::chrono::steady_clock::time_point::max());
   constexpr std::size_t kSize = 64 << 20;
   void* memory = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   std::memset(memory, 1, kSize);
-  const WatchedUsage after = watch.look();
+  const WatchedUsage after = watch.look(std::chrono::steady_clock::time_point::max());
   ::munmap(memory, kSize);
   EXPECT_GT(after.memory_bytes, kSize);
   EXPECT_GT(before.processes, 0U);

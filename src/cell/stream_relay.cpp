@@ -66,10 +66,10 @@ void StreamRelay::write_some() {
   }
 }
 
-void StreamRelay::finish(int cancel) {
+void StreamRelay::finish(int cancel, std::chrono::milliseconds patience) {
   while (source_) {
     pollfd ready{.fd = source_.get(), .events = POLLIN, .revents = 0};
-    if (::poll(&ready, 1, 0) <= 0) break;
+    if (::poll(&ready, 1, static_cast<int>(patience.count())) <= 0) break;
     read_some();
   }
   while (!pending_.empty()) {

@@ -3,6 +3,7 @@
 // deadline.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -26,9 +27,10 @@ class StreamRelay {
   void read_some();
   // Passes on what poll has made room for.
   void write_some();
-  // After the cell has ended: takes what is left in the pipe and passes on all of it, waiting for
-  // the reader as any program would, until `cancel` becomes readable.
-  void finish(int cancel);
+  // After the cell has ended: takes what is left, waiting up to `patience` for the end of the
+  // stream, and passes on all of it, waiting for the reader as any program would, until `cancel`
+  // becomes readable.
+  void finish(int cancel, std::chrono::milliseconds patience);
 
   [[nodiscard]] std::uint64_t total() const { return captured_.total(); }
   [[nodiscard]] bool truncated() const { return captured_.truncated(); }

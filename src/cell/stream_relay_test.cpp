@@ -43,7 +43,7 @@ TEST(StreamRelay, PassesOnTheHeadAndDrainsTheRest) {
   StreamRelay relay(std::move(tool.read), reader.write.get(), 10_B);
   tool.put(std::string(8, 'a') + std::string(30000, 'b'));
   tool.write.reset();
-  relay.finish(-1);
+  relay.finish(-1, std::chrono::milliseconds(0));
   EXPECT_EQ(reader.take(), "aaaaaaaabb");
   EXPECT_EQ(relay.total(), 30008U);
   EXPECT_TRUE(relay.truncated());

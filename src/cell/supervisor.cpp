@@ -13,6 +13,7 @@
 
 #include "cell/control.h"
 #include "cell/launcher.h"
+#include "cell/pump.h"
 #include "cell/scratch_scan.h"
 #include "kernel/seccomp_names.h"
 #include "kernel/syscalls.h"
@@ -50,13 +51,24 @@ Supervisor::Supervisor(const CellSpec& spec, const CellStreams& streams, Prepare
       cell_(cell),
       board_(board),
       launched_(launched),
-      output_(std::move(cell.stdout_read), streams.output, spec.limits.max_output),
-      error_(std::move(cell.stderr_read), streams.error, spec.limits.max_output),
+      output_(pumped(pump_from, cell.stdout_read), streams.output, spec.limits.max_output),
+      error_(pumped(pump_from, cell.stderr_read), streams.error, spec.limits.max_output),
       input_open_(spec.use_stdin && streams.input >= 0),
       launch_deadline_(Clock::now() + kLaunchDeadline),
       deadline_(launch_deadline_),
       next_limit_look_(Clock::time_point::max()) {
-  if (!input_open_) cell_.stdin_write.reset();
+  if (input_open_)
+    cell_.stdin_write = pumped(pump_to, cell.stdin_write);
+  else
+    cell_.stdin_write.reset();
+  if (pump_failed_) end_cell(Reason::internal);
+}
+
+Fd Supervisor::pumped(Sys<Fd> (*pump)(Fd), Fd& tool_end) {
+  auto ours = pump(std::move(tool_end));
+  if (ours) return std::move(*ours);
+  pump_failed_ = true;
+  return {};
 }
 
 void Supervisor::watch() {
@@ -66,8 +78,11 @@ void Supervisor::watch() {
   // A cell may end faster than its messages are read.
   while (cell_.control)
     handle_control();
-  output_.finish(streams_.cancel);
-  error_.finish(streams_.cancel);
+  // All writers are dead, so the streams end as soon as the pumps have carried the rest; unless
+  // something is stuck.
+  const auto patience = ended_ ? milliseconds(kGrace) : milliseconds(0);
+  output_.finish(streams_.cancel, patience);
+  error_.finish(streams_.cancel, patience);
   check_output();
 }
 
@@ -170,7 +185,7 @@ void Supervisor::look_at_cgroup() {
 }
 
 void Supervisor::look_at_processes() {
-  const WatchedUsage usage = processes_->look();
+  const WatchedUsage usage = processes_->look(deadline_);
   const std::uint64_t memory = usage.memory_bytes + scratch_used();
   watched_user_us_ = std::max(watched_user_us_, usage.cpu_user_us);
   watched_system_us_ = std::max(watched_system_us_, usage.cpu_system_us);
@@ -209,19 +224,27 @@ void Supervisor::handle_control() {
       if (!listener) return end_cell(Reason::internal);
       listener_ = std::move(*listener);
       scratch_ = std::move(received->descriptors[1]);
+      // The tool is started next. The clock does not wait for init to say so: the tool could keep
+      // it from speaking.
+      begin_run(Clock::now());
       if (received->descriptors.size() > 2) processes_.emplace(std::move(received->descriptors[2]));
       break;
     }
     case ControlMessage::started: {
-      started_ = true;
-      run_ = Clock::time_point(std::chrono::nanoseconds(board_.run_ns));
-      deadline_ = run_ + spec_.limits.timeout;
-      next_limit_look_ = Clock::now();
+      begin_run(Clock::time_point(std::chrono::nanoseconds(board_.run_ns)));
       break;
     }
     case ControlMessage::done:
       break;
   }
+}
+
+void Supervisor::begin_run(Clock::time_point run) {
+  if (verdict_ != Reason::none) return;
+  started_ = true;
+  run_ = run;
+  deadline_ = run_ + spec_.limits.timeout;
+  next_limit_look_ = Clock::now();
 }
 
 void Supervisor::handle_refusal() {

@@ -45,6 +45,8 @@ class Supervisor {
   void look_at_oom();
   void look_at_cgroup();
   void look_at_processes();
+  Fd pumped(Sys<Fd> (*pump)(Fd), Fd& tool_end);
+  void begin_run(Clock::time_point run);
   void handle_control();
   void handle_refusal();
   void handle_input();
@@ -59,6 +61,7 @@ class Supervisor {
   Board& board_;
   LaunchedCell& launched_;
 
+  bool pump_failed_ = false;
   StreamRelay output_, error_;
   std::string input_;  // read from the caller, not yet taken by the tool
   bool input_open_;

@@ -116,6 +116,7 @@ class V1Group final : public Cgroup {
     return count_of(in(pids).read("pids.events").value_or(""), "max").value_or(0);
   }
 
+  Result<void> limit_sockets(std::uint64_t memory_bytes);
   Result<void> limit_cpu(double cpus);
   Result<void> limit_io(const CgroupLimits& limits);
 
@@ -149,9 +150,21 @@ Result<void> V1Group::apply(const CgroupLimits& limits) {
   if (const int err = write_at(in(memory).fd(), kMemoryAndSwap, bytes); err != 0 && err != ENOENT)
     return in(memory).cannot_set(kMemoryAndSwap, bytes, err);
   if (auto done = in(memory).set("memory.swappiness", "0"); !done) return done;
+  if (auto done = limit_sockets(limits.memory_bytes); !done) return done;
   if (auto done = in(pids).set("pids.max", std::to_string(limits.processes)); !done) return done;
   if (auto done = limit_cpu(limits.cpus); !done) return done;
   return limit_io(limits);
+}
+
+// v1 counts what TCP holds in its buffers only where it has a limit of its own, beside the one for
+// memory.
+Result<void> V1Group::limit_sockets(std::uint64_t memory_bytes) {
+  constexpr const char* kFile = "memory.kmem.tcp.limit_in_bytes";
+  constexpr std::uint64_t kMost = 16ULL << 20;
+  const std::string bytes = std::to_string(std::min(memory_bytes, kMost));
+  const int err = write_at(in(memory).fd(), kFile, bytes);
+  if (err != 0 && err != ENOENT) return in(memory).cannot_set(kFile, bytes, err);
+  return {};
 }
 
 Result<void> V1Group::limit_cpu(double cpus) {

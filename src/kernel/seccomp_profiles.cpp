@@ -8,6 +8,7 @@
 #include <linux/prctl.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -136,12 +137,44 @@ Rule may_make_socket_pair(const Freedoms& freedoms) {
 // Terminals are the one device through which a cell touches a person: keys put into his shell
 // (TIOCSTI, TIOCLINUX's paste), his console output taken away (TIOCCONS), drivers loaded as line
 // disciplines (TIOCSETD), and the groups for the keyboard (0x4Bxx) and virtual terminals (0x56xx).
+// Beside them, a file system's encryption key would outlive the cell.
 Rule may_ioctl() {
+  constexpr std::uint64_t kAddEncryptionKey = 0xc050'6617;  // FS_IOC_ADD_ENCRYPTION_KEY
   constexpr Value kRequest = arg(1).low32();
-  return when(kRequest.is_one_of(
-                  {TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD, TIOCVHANGUP, TIOCSSERIAL}) ||
+  return when(kRequest.is_one_of({TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD, TIOCVHANGUP, TIOCSSERIAL,
+                                  kAddEncryptionKey}) ||
                   kRequest.masked(0xffff'ff00).is_one_of({0x4b00, 0x5600}),
               refuse(EPERM))
+      .otherwise(allow());
+}
+
+// The cell's init has the tool's uid, so the kernel would let the tool slow it down, move it or
+// lower its limits: it could be kept from reaping, from speaking, or from living.
+constexpr std::uint64_t kInit = 1;
+
+Rule may_schedule() {
+  return when(arg(0).low32().is(kInit), refuse(EPERM)).otherwise(allow());
+}
+
+Rule may_set_priority() {
+  // Of "all processes of a user" init is one. setpriority() and ioprio_set() number the same three
+  // kinds differently.
+  static_assert(PRIO_USER == 2);
+  constexpr std::uint64_t kIoprioUser = 3;
+  return when(arg(0).low32().is_one_of({PRIO_USER, kIoprioUser}) || arg(1).low32().is(kInit),
+              refuse(EPERM))
+      .otherwise(allow());
+}
+
+// A core limit of 1 keeps a crash from starting the host's core dump helper; 0 would not.
+Rule may_set_limit(unsigned resource) {
+  return when(arg(resource).low32().is(RLIMIT_CORE), refuse(EPERM)).otherwise(allow());
+}
+
+Rule may_use_prlimit() {
+  return when(arg(0).low32().is(kInit), refuse(EPERM))
+      .when(arg(2).is(0), allow())
+      .when(arg(1).low32().is(RLIMIT_CORE), refuse(EPERM))
       .otherwise(allow());
 }
 
@@ -214,6 +247,10 @@ Result<SeccompPolicy> policy_with(const Freedoms& freedoms) {
       {call::socket, may_make_socket(freedoms)},
       {call::socketpair, may_make_socket_pair(freedoms)},
       {call::ioctl, may_ioctl()},
+      {kScheduling, may_schedule()},
+      {kPriorities, may_set_priority()},
+      {call::setrlimit, may_set_limit(0)},
+      {call::prlimit64, may_use_prlimit()},
       {call::prctl, may_prctl()},
       {call::personality, may_change_personality(freedoms)},
 

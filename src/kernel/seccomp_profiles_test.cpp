@@ -8,6 +8,7 @@
 #include <linux/prctl.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -220,6 +221,32 @@ TEST(SeccompProfiles, RefuseSocketsThatCouldReachAPathWhenHostDirectoriesAreShar
   profile.expect(refuse(EPERM), call::socketpair, {AF_UNIX, SOCK_DGRAM, 0});
   profile.expect(refuse(EPERM), call::socketpair, {AF_UNIX, SOCK_RAW, 0});
   profile.expect(allow(), call::socket, {AF_INET, SOCK_STREAM, 0});
+}
+
+TEST(SeccompProfiles, LeaveTheCellsInitItsLimitsAndItsTimeOnTheCpu) {
+  Profile profile("default");
+  for (const int number : {call::sched_setscheduler, call::sched_setparam, call::sched_setattr,
+                           call::sched_setaffinity}) {
+    profile.expect(allow(), number, {0});
+    profile.expect(allow(), number, {2});
+    profile.expect(refuse(EPERM), number, {1});
+    profile.expect(refuse(EPERM), number, {1 | kUpper});
+  }
+  profile.expect(allow(), call::setpriority, {PRIO_PROCESS, 0, 10});
+  profile.expect(refuse(EPERM), call::setpriority, {PRIO_PROCESS, 1, 10});
+  profile.expect(refuse(EPERM), call::setpriority, {PRIO_PGRP, 1, 10});
+  profile.expect(refuse(EPERM), call::setpriority, {PRIO_USER, 0, 10});
+  profile.expect(refuse(EPERM), call::ioprio_set, {3, 1000, 0});
+  profile.expect(allow(), call::prlimit64, {0, RLIMIT_NOFILE, 4096});
+  profile.expect(refuse(EPERM), call::prlimit64, {1, RLIMIT_NOFILE, 4096});
+}
+
+TEST(SeccompProfiles, KeepTheCoreLimitThatStopsTheHostsHelper) {
+  Profile profile("default");
+  profile.expect(allow(), call::prlimit64, {0, RLIMIT_CORE, 0, 4096});
+  profile.expect(refuse(EPERM), call::prlimit64, {0, RLIMIT_CORE, 4096});
+  profile.expect(refuse(EPERM), call::setrlimit, {RLIMIT_CORE, 4096});
+  profile.expect(allow(), call::setrlimit, {RLIMIT_NOFILE, 4096});
 }
 
 TEST(SeccompProfiles, RefuseMemoryThatNobodyCountsWithoutACgroup) {

@@ -71,12 +71,18 @@ inline constexpr int kWaitingForEvents[] = {
     poll, ppoll, select, pselect6, epoll_create, epoll_create1, epoll_ctl, epoll_wait, epoll_pwait,
     epoll_pwait2, eventfd, eventfd2};
 
-// Limits can be lowered only; real-time priorities need a capability.
+// They only tell.
 inline constexpr int kLimitsAndPriorities[] = {
-    getrlimit, setrlimit, prlimit64, getrusage, getpriority, setpriority, ioprio_get, ioprio_set,
-    sched_setparam, sched_getparam, sched_setscheduler, sched_getscheduler, sched_setattr,
+    getrlimit, getrusage, getpriority, ioprio_get, sched_getparam, sched_getscheduler,
     sched_getattr, sched_get_priority_max, sched_get_priority_min, sched_rr_get_interval,
-    sched_setaffinity, sched_getaffinity};
+    sched_getaffinity};
+
+// Their first argument is a process.
+inline constexpr int kScheduling[] = {
+    sched_setparam, sched_setscheduler, sched_setattr, sched_setaffinity};
+
+// "Whose" in the first argument, and which one in the second.
+inline constexpr int kPriorities[] = {setpriority, ioprio_set};
 
 // Read by nearly everything, and nothing to be gained.
 inline constexpr int kSystemFacts[] = {uname, sysinfo, getrandom};

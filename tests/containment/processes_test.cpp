@@ -163,9 +163,10 @@ TEST_P(Processes, OrphansAreReaped) {
 TEST_P(Processes, AForkBombIsHeldAndEndsAtTheDeadline) {
   const std::string word = unique_word();
   {
+    const std::string nobody_else = std::to_string(1'000'000 + ::getpid());
     LiveProcess twin({"unshare", "--pid", "--fork", "--kill-child", "sh", "-c",
-                      "setpriv --reuid 54321 --regid 54321 --clear-groups prlimit --nproc=40 " +
-                          probe_path() + " fork-bomb " + word + "; wait"});
+                      "setpriv --reuid " + nobody_else + " --clear-groups --regid " + nobody_else +
+                          " prlimit --nproc=40 " + probe_path() + " fork-bomb " + word + "; wait"});
     EXPECT_TRUE(eventually([&] { return processes_with(word).size() >= 30; }));
   }
   ASSERT_TRUE(gone(word));

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -361,6 +363,67 @@ Verdict dump_core(Arguments) {
   return refused_if_negative(::setrlimit(RLIMIT_CORE, &wanted), "setrlimit");
 }
 
+// ---- the supervisor
+
+// Holds the lock of the pipe behind stdout: the kernel keeps it while a splice into the pipe waits
+// for its source. Ends by itself after so many seconds.
+Verdict hold_stdout(Arguments arguments) {
+  int pair[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) return kNotTried;
+  ::alarm(static_cast<unsigned>(number(arguments[0])));
+  const std::vector<char> bytes(57344, 'x');  // wakes the reader, and leaves room
+  if (::write(STDOUT_FILENO, bytes.data(), bytes.size()) < 0) return kNotTried;
+  ::splice(pair[0], nullptr, STDOUT_FILENO, nullptr, 4096, 0);
+  return kWorked;
+}
+
+// Slows PID down, moves it, or lowers its limits.
+Verdict harm_process(Arguments arguments) {
+  const auto pid = static_cast<pid_t>(number(arguments[1]));
+  const std::string_view way = arguments[0];
+  const sched_param none{.sched_priority = 0};
+  cpu_set_t first;
+  CPU_ZERO(&first);
+  CPU_SET(0, &first);
+  const rlimit little{.rlim_cur = 1000, .rlim_max = 1000};
+  if (way == "idle")
+    return refused_if_negative(::sched_setscheduler(pid, SCHED_IDLE, &none), "sched_setscheduler");
+  if (way == "nice")
+    return refused_if_negative(::setpriority(PRIO_PROCESS, static_cast<id_t>(pid), 19),
+                               "setpriority");
+  if (way == "pin")
+    return refused_if_negative(::sched_setaffinity(pid, sizeof(first), &first),
+                               "sched_setaffinity");
+  if (way == "limit")
+    return refused_if_negative(::prlimit(pid, RLIMIT_CPU, &little, nullptr), "prlimit");
+  return kNotTried;
+}
+
+// Fills COUNT connections over loopback that nobody reads from.
+Verdict fill_connections(Arguments arguments) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  if (::bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::listen(listener, 128) != 0 ||
+      ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    return kNotTried;
+  const std::vector<char> bytes(kChunk, 'x');
+  std::size_t held = 0;
+  for (std::size_t i = 0; i < number(arguments[0]); ++i) {
+    const int client = ::socket(AF_INET, SOCK_STREAM, 0);
+    if (::connect(client, reinterpret_cast<sockaddr*>(&address), size) != 0) break;
+    const timeval soon{.tv_sec = 0, .tv_usec = 20000};
+    ::setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon));
+    for (ssize_t sent; (sent = ::send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL)) > 0;)
+      held += static_cast<std::size_t>(sent);
+  }
+  std::printf("%zu MiB in sockets\n", held / kMiB);
+  return held / kMiB >= number(arguments[1]) ? kWorked : kRefused;
+}
+
 // ---- what holds us
 
 std::string text_of(const std::string& path) {
@@ -503,6 +566,9 @@ constexpr Attack kAttacks[] = {
     {"flood", "stdout|stderr BYTES: writes that much", with<2, flood>},
     {"stay", "WAY WORD: outstays a deadline", with<2, stay>},
     {"dump-core", "allows itself core dumps", dump_core},
+    {"hold-stdout", "SECONDS: keeps the pipe behind stdout locked", with<1, hold_stdout>},
+    {"harm-process", "idle|nice|pin|limit PID: keeps it from its work", with<2, harm_process>},
+    {"fill-connections", "COUNT MIB: that much in buffers of TCP", with<2, fill_connections>},
     {"look-around", "FILE: writes down all that holds it", with<1, look_around>},
 };
 
