@@ -239,39 +239,6 @@ TEST_P(Network, SocketsOfTheHostInAGrantedDirectoryCannotBeUsed) {
   }
 }
 
-// The system's own tree is one of the host's too. The host is played in a mount namespace, because
-// the socket has to lie below /usr.
-TEST_P(Network, SocketsOfTheHostBelowUsrCannotBeUsed) {
-  const TempDir scripts(GetParam());
-  const std::string socket = "/usr/local/bin/service";
-  const std::string grantless = "chmod +x probe && exec ./probe unix-connect " + socket;
-  write_file(scripts / "serve.py",
-             "import os, socket, subprocess, sys\n"
-             "server = socket.socket(socket.AF_UNIX)\n"
-             "server.bind('" +
-                 socket +
-                 "')\n"
-                 "os.chmod('" +
-                 socket +
-                 "', 0o777)\n"
-                 "server.listen(8)\n"
-                 "sys.exit(subprocess.run(sys.argv[1:]).returncode)\n");
-  const std::string serve =
-      "mount -t tmpfs -o mode=755 none /usr/local/bin && exec /usr/bin/python3 \"$@\"";
-  const auto with_service = [&](const Words& command) {
-    Words argv = {"unshare", "--mount", "sh", "-c", serve, "sh", scripts / "serve.py"};
-    if (GetParam() == As::user)
-      for (const std::string& word : Words{"setpriv", "--reuid", std::to_string(kUserUid),
-                                           "--regid", std::to_string(kUserGid), "--clear-groups"})
-        argv.push_back(word);
-    argv.insert(argv.end(), command.begin(), command.end());
-    return run(argv);
-  };
-  EXPECT_TRUE(attack_worked(with_service({probe_path(), "unix-connect", socket})));
-  EXPECT_TRUE(attack_refused(with_service(
-      {sallyport_path(), "run", "--in", probe_path() + ":probe", "--", "sh", "-c", grantless})));
-}
-
 // ---- The world
 
 // Metadata services among them; and the broadcast and multicast addresses of whatever is near.
