@@ -50,12 +50,13 @@ Sys<Fd> start(Fd ours, std::unique_ptr<Pump> pump) {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread{};
-  const int failed = ::pthread_create(&thread, &attributes, carry, pump.get());
+  Pump* const handed_over = pump.release();  // the thread owns it, if there is one
+  const int failed = ::pthread_create(&thread, &attributes, carry, handed_over);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
-  if (failed != 0) return sys_fail("pthread_create", "pump", failed);
-  static_cast<void>(pump.release());  // the thread owns it now
-  return ours;
+  if (failed == 0) return ours;
+  pump.reset(handed_over);
+  return sys_fail("pthread_create", "pump", failed);
 }
 
 }  // namespace
