@@ -180,6 +180,13 @@ Result<void> add_grants(const CellSpec& spec, Prepared& cell) {
 }
 
 Result<void> add_inputs(const CellSpec& spec, Plan& plan) {
+  const bool covered = std::ranges::any_of(plan.mounts, [](const HostMount& mount) {
+    return mount.grant && mount.target == "workspace";
+  });
+  if (covered && !(spec.inputs.empty() && spec.outputs.empty()))
+    return fail(Reason::argument,
+                "--in and --out need the cell's own /workspace, and a grant lies over it",
+                "place the grant elsewhere, or read and write the files through it");
   for (const InputFile& input : spec.inputs) {
     const auto host = absolute(input.host);
     if (!host) return std::unexpected(host.error());

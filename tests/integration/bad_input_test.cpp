@@ -79,6 +79,8 @@ const BadInput kBadOptions[] = {
     {{"--env", "=value"}, "is not a name"},
     {{"--env", "1A=value"}, "is not a name"},
     {{"--env", "A=1", "--env", "A=2"}, "is given more than once"},
+    {{"--read", "/usr/share:/workspace", "--in", "/etc/hostname"}, "a grant lies over it"},
+    {{"--read", "/usr/share:/workspace", "--out", "*.txt"}, "a grant lies over it"},
     {{"--hostname", "under_score"}, "is not a host name"},
     {{"--hostname", "-"}, "is not a host name"},
     {{"--syscalls", "../default"}, "is not a profile name"},
