@@ -156,7 +156,8 @@ class Tracer {
     ::ptrace(PTRACE_GETEVENTMSG, parent, nullptr, &message);
     const auto child = static_cast<pid_t>(message);
     tracees_.insert(child);
-    if (parent == launcher_ && makes_cell_) watched_.insert(init_ = child);
+    // What the launcher starts later are threads of its own.
+    if (parent == launcher_ && makes_cell_ && init_ == 0) watched_.insert(init_ = child);
     if (parent == init_) watched_.insert(child);  // until it becomes the tool
     if (unannounced_.erase(child) != 0) go_on(child);
   }
