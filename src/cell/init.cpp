@@ -10,8 +10,8 @@
 
 #include <csignal>
 #include <cstring>
-#include <ctime>
 
+#include "base/clock.h"
 #include "cell/control.h"
 #include "cell/steps.h"
 
@@ -19,12 +19,6 @@ namespace sallyport {
 namespace {
 
 constexpr char kName[] = "sallyport-init";
-
-std::int64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
 
 // The launcher's arguments and environment are still in memory that /proc/1/cmdline and
 // /proc/1/environ show.
@@ -43,7 +37,7 @@ bool run_steps(Launch& launch) {
     const Sys<void> done = launch.plan.fail_before == index
                                ? sys_fail("injected fault", step.name, EIO)
                                : step.run(launch);
-    launch.board.step_end_ns[index] = now_ns();
+    launch.board.step_end_ns[index] = monotonic_ns();
     if (!done) {
       launch.board.report(done.error());
       return false;
@@ -133,7 +127,7 @@ void run_init(Plan& plan, Board& board) {
 
   volatile StartErrors start;
   board.run_ns =
-      now_ns();  // before, so that no answer says that nothing ran when something may have
+      monotonic_ns();  // before, so that no answer says that nothing ran when something may have
   const pid_t tool = child_signals && stdin_fd >= 0 ? ::vfork() : -1;
   if (tool == 0) exec_tool(plan, stdin_fd, &start);
   if (tool < 0) start.failed = errno;

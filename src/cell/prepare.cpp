@@ -49,7 +49,6 @@ Result<std::string> absolute(const std::string& path) {
 }
 
 // ---- Grants
-// ---------------------------------------------------------------------------------------------------------
 
 // The user namespaces of idmapped mounts, one per owner.
 class OwnerMaps {
@@ -208,7 +207,6 @@ Result<void> add_inputs(const CellSpec& spec, Plan& plan) {
 }
 
 // ---- Limits
-// ---------------------------------------------------------------------------------------------------------
 
 // Never more than this process has itself: raising a limit needs privileges, and is not what a
 // budget is for.
@@ -271,7 +269,6 @@ Result<void> make_cgroup(const CellSpec& spec, Prepared& cell) {
 }
 
 // ---- Layers
-// ---------------------------------------------------------------------------------------------------------
 
 std::string groups_in_force(const Launcher& launcher) {
   if (launcher.privileged || launcher.can_map_groups) return "dropped";
@@ -320,7 +317,6 @@ Result<void> check_requirements(const std::vector<Requirement>& requirements,
 }
 
 // ---- The command
-// ----------------------------------------------------------------------------------------------------
 
 void add_command(const CellSpec& spec, Plan& plan) {
   std::vector<std::pair<std::string, std::string>> environment = {

@@ -8,18 +8,10 @@
 #include <csignal>
 #include <string>
 
+#include "cell/pipe_fixture.h"
+
 namespace sallyport {
 namespace {
-
-struct Pipe {
-  Fd read, write;
-  Pipe() {
-    int ends[2];
-    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-    read = Fd(ends[0]);
-    write = Fd(ends[1]);
-  }
-};
 
 // All that comes until the end of the stream.
 std::string read_to_end(int fd) {

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "base/clock.h"
 #include "cell/board.h"
 #include "cell/copy_back.h"
 #include "cell/init.h"
@@ -24,12 +25,6 @@ namespace sallyport {
 namespace {
 
 constexpr std::uint64_t kMaxArtifacts = 1000;
-
-std::int64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
 
 std::string make_call_id() {
   unsigned char bytes[16];
@@ -84,7 +79,7 @@ std::vector<Timing> list_timings(const Board& board, std::int64_t begin, std::in
     timings.push_back({steps[i].name, (board.step_end_ns[i] - last) / 1000});
     last = board.step_end_ns[i];
   }
-  const std::int64_t end = now_ns();
+  const std::int64_t end = monotonic_ns();
   if (board.run_ns != 0) {
     timings.push_back({"start", (board.run_ns - last) / 1000});
     timings.push_back({"run and reap", (end - board.run_ns) / 1000});
@@ -129,7 +124,7 @@ void copy_changes_back(const CellSpec& spec, Prepared& cell, int scratch, Outcom
 }  // namespace
 
 Outcome run_cell(const CellSpec& spec, const CellStreams& streams, const LaunchFault* fault) {
-  const std::int64_t begin = now_ns();
+  const std::int64_t begin = monotonic_ns();
   const std::string call_id = make_call_id();
   // From here on nobody of the same user may look into this process or take its core.
   if (auto done = set_dumpable(false); !done)
@@ -145,9 +140,9 @@ Outcome run_cell(const CellSpec& spec, const CellStreams& streams, const LaunchF
   auto board = SharedBoard::make();
   if (!board) return blocked(call_id, {Reason::unavailable, describe(board.error()), {}});
 
-  const std::int64_t ready = now_ns();
+  const std::int64_t ready = monotonic_ns();
   auto launched = launch(*prepared, *board->get());
-  const std::int64_t back = now_ns();
+  const std::int64_t back = monotonic_ns();
   if (!launched)
     return blocked(call_id, {Reason::cannot_enforce,
                              "the cell's namespaces cannot be made: " + describe(launched.error()),

@@ -6,17 +6,13 @@
 
 #include <csignal>
 
+#include "cell/pipe_fixture.h"
+
 namespace sallyport {
 namespace {
 
-struct Pipe {
-  Fd read, write;
-  Pipe() {
-    int ends[2];
-    EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
-    read = Fd(ends[0]);
-    write = Fd(ends[1]);
-  }
+struct OpenPipe : Pipe {
+  OpenPipe() : Pipe(O_NONBLOCK) {}
   void put(const std::string& text) const {
     EXPECT_EQ(::write(write.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
@@ -28,7 +24,7 @@ struct Pipe {
 };
 
 TEST(StreamRelay, PassesOnWhatComes) {
-  Pipe tool, reader;
+  OpenPipe tool, reader;
   StreamRelay relay(std::move(tool.read), reader.write.get(), 1_kB);
   tool.put("hello");
   relay.read_some();
@@ -39,7 +35,7 @@ TEST(StreamRelay, PassesOnWhatComes) {
 }
 
 TEST(StreamRelay, PassesOnTheHeadAndDrainsTheRest) {
-  Pipe tool, reader;
+  OpenPipe tool, reader;
   StreamRelay relay(std::move(tool.read), reader.write.get(), 10_B);
   tool.put(std::string(8, 'a') + std::string(30000, 'b'));
   tool.write.reset();
@@ -50,7 +46,7 @@ TEST(StreamRelay, PassesOnTheHeadAndDrainsTheRest) {
 }
 
 TEST(StreamRelay, DoesNotBlockOnAReaderThatDoesNotRead) {
-  Pipe tool, reader;
+  OpenPipe tool, reader;
   StreamRelay relay(std::move(tool.read), reader.write.get(), 1_MB);
   while (::write(reader.write.get(), "xxxxxxxx", 8) == 8) {
   }
@@ -64,7 +60,7 @@ TEST(StreamRelay, DoesNotBlockOnAReaderThatDoesNotRead) {
 
 TEST(StreamRelay, NoticesThatTheReaderIsGone) {
   std::signal(SIGPIPE, SIG_IGN);
-  Pipe tool, reader;
+  OpenPipe tool, reader;
   StreamRelay relay(std::move(tool.read), reader.write.get(), 1_kB);
   reader.read.reset();
   tool.put("hello");

@@ -54,8 +54,7 @@ Supervisor::Supervisor(const CellSpec& spec, const CellStreams& streams, Prepare
       output_(pumped(pump_from, cell.stdout_read), streams.output, spec.limits.max_output),
       error_(pumped(pump_from, cell.stderr_read), streams.error, spec.limits.max_output),
       input_open_(spec.use_stdin && streams.input >= 0),
-      launch_deadline_(Clock::now() + kLaunchDeadline),
-      deadline_(launch_deadline_),
+      deadline_(Clock::now() + kLaunchDeadline),
       next_limit_look_(Clock::time_point::max()) {
   if (input_open_)
     cell_.stdin_write = pumped(pump_to, cell.stdin_write);
@@ -158,10 +157,7 @@ void Supervisor::look_at_limits() {
     look_at_cgroup();
   else if (processes_)
     look_at_processes();
-  struct statvfs space{};
-  if (scratch_ && ::fstatvfs(scratch_.get(), &space) == 0 &&
-      (space.f_bfree == 0 || space.f_ffree == 0))
-    disk_full_ = true;
+  if (scratch_full()) disk_full_ = true;
 }
 
 // v1 speaks before it kills: an event without a kill is looked at again when the kill must have
@@ -200,6 +196,12 @@ std::uint64_t Supervisor::scratch_used() const {
   struct statvfs space{};
   if (!scratch_ || ::fstatvfs(scratch_.get(), &space) != 0) return 0;
   return (space.f_blocks - space.f_bfree) * space.f_frsize;
+}
+
+bool Supervisor::scratch_full() const {
+  struct statvfs space{};
+  return scratch_ && ::fstatvfs(scratch_.get(), &space) == 0 &&
+         (space.f_bfree == 0 || space.f_ffree == 0);
 }
 
 void Supervisor::handle_control() {
@@ -336,10 +338,7 @@ void Supervisor::report(Outcome& outcome) {
         verdict_ == Reason::none && usage.peak_memory_bytes >= spec_.limits.memory.bytes;
   }
 
-  struct statvfs space{};
-  if (scratch_ && ::fstatvfs(scratch_.get(), &space) == 0 &&
-      (space.f_bfree == 0 || space.f_ffree == 0))
-    disk_full_ = true;
+  if (scratch_full()) disk_full_ = true;
   const auto hit = [&](bool was, const char* name) {
     if (was) outcome.limits_hit.emplace_back(name);
   };

@@ -52,6 +52,7 @@ class Supervisor {
   void handle_input();
   void check_output();
   [[nodiscard]] std::uint64_t scratch_used() const;
+  [[nodiscard]] bool scratch_full() const;
   void end_cell(Reason reason);
   void reap();
 
@@ -77,8 +78,7 @@ class Supervisor {
   std::uint64_t watched_user_us_ = 0, watched_system_us_ = 0;
   std::uint64_t refusals_ = 0;
   std::map<std::string, std::uint64_t> refused_;
-  Clock::time_point launch_deadline_, deadline_, next_limit_look_,
-      give_up_ = Clock::time_point::max();
+  Clock::time_point deadline_, next_limit_look_, give_up_ = Clock::time_point::max();
   Clock::time_point end_;
   Clock::time_point run_;
   std::uint64_t rusage_user_us_ = 0, rusage_system_us_ = 0, rusage_peak_bytes_ = 0;
