@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/units.h"
 #include "check.h"
+#include "sallyport/units.h"
 
 using namespace sallyport;
 

@@ -47,7 +47,23 @@ fi
 cat <<END
 
 The wrong call was an entry in a log: the temporary files are gone, production is intact.
+END
+
+bold 'The same agent behind a policy'
+"$sallyport" policy init >"$world/policy.yaml"
+call() { echo "\$ sallyport call $*"; "$sallyport" call "$@" --policy "$world/policy.yaml" --as agent --state "$world/state" || true; }
+{
+  call python 'code=print(6 * 7)'
+  call shell 'command=ls; rm -rf /'
+  call shell 'command=rm -rf /data'
+} 2>&1 | indent
+
+cat <<END
+
 Try it yourself:
+    $sallyport policy init > policy.yaml
+    $sallyport call python --policy policy.yaml --as agent code='print(6 * 7)'
+    $sallyport policy explain python --policy policy.yaml
     $sallyport run -- python3 -c 'print(2 + 2)'
     $sallyport run --json --memory 64MiB -- python3 -c 'x = bytearray(10**9)'
     $sallyport doctor

@@ -1,5 +1,5 @@
-// Errors as values. `Error` is a sentence for a person or a model; `SysError` is one failed system
-// call and is cheap enough for the code between clone and exec, which must not allocate.
+// Beside `Error`, the one failed system call: `SysError` is cheap enough for the code between clone
+// and exec, which must not allocate.
 #pragma once
 
 #include <cerrno>
@@ -8,22 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "base/reason.h"
+#include "sallyport/error.h"
 
 namespace sallyport {
-
-struct Error {
-  Reason reason = Reason::internal;
-  std::string message;  // what was refused or failed, as a sentence
-  std::string hint;     // what would be allowed, or what to do; may be empty
-};
-
-template <class T>
-using Result = std::expected<T, Error>;
-
-inline std::unexpected<Error> fail(Reason reason, std::string message, std::string hint = {}) {
-  return std::unexpected(Error{reason, std::move(message), std::move(hint)});
-}
 
 // One failed system call. `call` and `path` point at storage that outlives the error: literals, or
 // text owned by the launch plan.

@@ -1,4 +1,4 @@
-#include "base/units.h"
+#include "sallyport/units.h"
 
 #include <algorithm>
 #include <optional>

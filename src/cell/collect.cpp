@@ -193,7 +193,7 @@ std::vector<Artifact> Collection::finish() {
     if (wanted.met) continue;
     log_.add(wanted.text, wanted.names_directory
                               ? "it names a directory; add /** for the files in it"
-                              : "no file matches");
+                              : std::string(kNoFileMatches));
   }
   std::ranges::sort(artifacts_, {}, &Artifact::name);
   return std::move(artifacts_);

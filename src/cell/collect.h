@@ -4,17 +4,17 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
-#include "cell/finding.h"
+#include "sallyport/artifact.h"
+#include "sallyport/finding.h"
 
 namespace sallyport {
 
-struct Artifact {
-  std::string name;  // relative to /workspace, and to the destination
-  std::uint64_t size;
-};
+// What the finding about a glob says that matches nothing.
+inline constexpr std::string_view kNoFileMatches = "no file matches";
 
 struct CollectLimits {
   std::uint64_t max_files;

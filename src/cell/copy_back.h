@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "cell/export.h"
-#include "cell/finding.h"
+#include "sallyport/finding.h"
 
 namespace sallyport {
 

@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "cell/finding.h"
+#include "sallyport/finding.h"
 
 namespace sallyport {
 

@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "cell/finding.h"
 #include "cell/remove_tree.h"
+#include "sallyport/finding.h"
 
 namespace sallyport {
 

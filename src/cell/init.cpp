@@ -18,16 +18,14 @@
 namespace sallyport {
 namespace {
 
-constexpr char kName[] = "sallyport-init";
-
 // The launcher's arguments and environment are still in memory that /proc/1/cmdline and
 // /proc/1/environ show.
 void hide_launcher_text(const Plan& plan) {
-  if (plan.process_text_size > sizeof(kName)) {
+  if (plan.process_text_size > sizeof(kInitName)) {
     std::memset(plan.process_text, 0, plan.process_text_size);
-    std::memcpy(plan.process_text, kName, sizeof(kName));
+    std::memcpy(plan.process_text, kInitName, sizeof(kInitName));
   }
-  ::prctl(PR_SET_NAME, kName);
+  ::prctl(PR_SET_NAME, kInitName);
 }
 
 bool run_steps(Launch& launch) {
@@ -114,7 +112,8 @@ void run_init(Plan& plan, Board& board) {
                 .watched_proc = {},
                 .root = {},
                 .scratch = {},
-                .listener = {}};
+                .listener = {},
+                .name_server = {}};
   if (!run_steps(launch)) ::_exit(1);
 
   ::umask(022);

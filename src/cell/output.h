@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "base/units.h"
+#include "sallyport/units.h"
 
 namespace sallyport {
 

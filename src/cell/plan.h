@@ -85,6 +85,7 @@ struct Plan {
   std::vector<int> cgroup_entries;  // v1: `tasks` files to write "0" into
   int cgroup_directory = -1;        // v2: for CLONE_INTO_CGROUP
 
+  bool observe = false;          // a name server in the cell's network, handed to the supervisor
   bool watch_processes = false;  // no cgroup: the supervisor gets a view of the cell's /proc
 
   std::vector<std::string> executables;  // candidates in order

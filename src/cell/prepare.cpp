@@ -12,8 +12,10 @@
 #include "cell/control.h"
 #include "cell/launcher.h"
 #include "cell/root_layout.h"
+#include "kernel/memory_file.h"
 #include "kernel/namespace.h"
 #include "kernel/seccomp_compile.h"
+#include "kernel/seccomp_observe.h"
 #include "kernel/seccomp_profiles.h"
 #include "kernel/syscalls.h"
 
@@ -178,6 +180,29 @@ Result<void> add_grants(const CellSpec& spec, Prepared& cell) {
   return {};
 }
 
+Result<Fd> open_input(const InputFile& input) {
+  if (input.content) {
+    auto file = make_memory_file(*input.content);
+    if (!file) return fail(Reason::unavailable, file.error());
+    return std::move(*file);
+  }
+  const auto host = absolute(input.host);
+  if (!host) return std::unexpected(host.error());
+  const std::string& path = *host;
+  auto found = host_mount(path, "", Access::read_only);
+  if (!found) return std::unexpected(found.error());
+  // Resolved as strictly as before: a directory on the way may have become a symlink since.
+  Fd file(sys::openat2(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC,
+                       RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS));
+  struct stat status{};
+  if (!file || ::fstat(file.get(), &status) != 0)
+    return fail(Reason::argument, quoted(path) + " cannot be opened: " + std::strerror(errno));
+  if (!S_ISREG(status.st_mode))
+    return fail(Reason::argument, quoted(path) + " is not a regular file",
+                "directories are given with --read or --write");
+  return file;
+}
+
 Result<void> add_inputs(const CellSpec& spec, Plan& plan) {
   const bool covered = std::ranges::any_of(plan.mounts, [](const HostMount& mount) {
     return mount.grant && mount.target == "workspace";
@@ -187,21 +212,9 @@ Result<void> add_inputs(const CellSpec& spec, Plan& plan) {
                 "--in and --out need the cell's own /workspace, and a grant lies over it",
                 "place the grant elsewhere, or read and write the files through it");
   for (const InputFile& input : spec.inputs) {
-    const auto host = absolute(input.host);
-    if (!host) return std::unexpected(host.error());
-    const std::string& path = *host;
-    auto found = host_mount(path, "", Access::read_only);
-    if (!found) return std::unexpected(found.error());
-    // Resolved as strictly as before: a directory on the way may have become a symlink since.
-    Fd file(sys::openat2(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC,
-                         RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS));
-    struct stat status{};
-    if (!file || ::fstat(file.get(), &status) != 0)
-      return fail(Reason::argument, quoted(path) + " cannot be opened: " + std::strerror(errno));
-    if (!S_ISREG(status.st_mode))
-      return fail(Reason::argument, quoted(path) + " is not a regular file",
-                  "directories are given with --read or --write");
-    plan.inputs.push_back({std::move(file), input.name});
+    auto file = open_input(input);
+    if (!file) return std::unexpected(std::move(file.error()));
+    plan.inputs.push_back({std::move(*file), input.name});
   }
   return {};
 }
@@ -431,6 +444,7 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id) {
     plan.drop_groups_with_helper = launcher->can_map_groups;
   }
 
+  plan.observe = spec.observation != nullptr;
   plan.hostname = spec.hostname;
   plan.cwd = spec.cwd;
   plan.scratch_size = std::to_string(spec.limits.disk.bytes);
@@ -464,10 +478,11 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id) {
     return std::unexpected(done.error());
 
   const bool shows_host_trees = !spec.grants.empty() || !root->empty();
-  auto policy = make_profile(
-      spec.syscalls,
-      {.refuse_path_sockets = shows_host_trees && !landlock_covers_unix_sockets(plan.landlock_abi),
-       .refuse_unmapped_memory = cell.cgroup == nullptr});
+  cell.profile_options = {
+      .refuse_path_sockets = shows_host_trees && !landlock_covers_unix_sockets(plan.landlock_abi),
+      .refuse_unmapped_memory = cell.cgroup == nullptr};
+  auto policy = make_profile(spec.syscalls, cell.profile_options);
+  if (policy && plan.observe) policy = observing(*policy);
   if (!policy) return std::unexpected(policy.error());
   auto filter = compile(*policy);
   if (!filter) return std::unexpected(filter.error());

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cell/outcome.h"
 #include "cell/plan.h"
 #include "cell/spec.h"
 #include "cell/uid_slot.h"
 #include "kernel/cgroup.h"
 #include "kernel/seccomp_policy.h"
+#include "kernel/seccomp_profiles.h"
+#include "sallyport/outcome.h"
 
 namespace sallyport {
 
@@ -27,6 +28,7 @@ struct Prepared {
   std::string call_id;
   Plan plan;
   std::optional<SeccompPolicy> policy;
+  ProfileOptions profile_options;  // with which it was made
   std::unique_ptr<Cgroup> cgroup;  // null: the weaker means
   std::optional<UidSlot> slot;     // root launcher
   std::vector<CopyTarget> copies;  // in the order of the plan's copy mounts

@@ -35,7 +35,7 @@ json::object isolation_object(const std::vector<Layer>& layers) {
 
 }  // namespace
 
-std::string result_json(const Outcome& outcome) {
+json::object result_object(const Outcome& outcome) {
   json::object object{{"call_id", outcome.call_id}, {"status", name_of(outcome.status)}};
   if (outcome.reason != Reason::none) object["reason"] = name_of(outcome.reason);
   if (!outcome.message.empty()) object["message"] = to_utf8(outcome.message);
@@ -66,7 +66,11 @@ std::string result_json(const Outcome& outcome) {
   object["usage"] = usage_object(outcome.usage);
   object["execution_ms"] = (outcome.usage.wall_us + 500) / 1000;
   object["isolation"] = isolation_object(outcome.layers);
-  return json::serialize(object);
+  return object;
+}
+
+std::string result_json(const Outcome& outcome) {
+  return json::serialize(result_object(outcome));
 }
 
 }  // namespace sallyport

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cell/observe_names.h"
 #include "cell/root_build.h"
 
 namespace sallyport {
@@ -115,9 +116,11 @@ Result<void> lay_out_system(Plan& plan) {
   add(plan, Kind::file, "etc/hostname", plan.hostname + "\n");
   add(plan, Kind::file, "etc/hosts",
       "127.0.0.1 localhost " + plan.hostname + "\n::1 localhost " + plan.hostname + "\n");
-  // There is no name server to ask; without this line programs would wait for one.
-  add(plan, Kind::file, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n");
-  add(plan, Kind::file, "etc/resolv.conf");
+  // There is no name server to ask, unless names are to be observed; without this line programs
+  // would wait for one.
+  add(plan, Kind::file, "etc/nsswitch.conf",
+      std::string("passwd: files\ngroup: files\nhosts: files") + (plan.observe ? " dns\n" : "\n"));
+  add(plan, Kind::file, "etc/resolv.conf", plan.observe ? kNameServerFile : "");
   for (const char* place : kEtcFromHost)
     if (auto shown = show(plan, std::string("/") + place, place, Copy::small_files); !shown)
       return shown;
@@ -159,6 +162,17 @@ Result<void> lay_out_own_root(Plan& plan, const std::string& root) {
 }
 
 }  // namespace
+
+bool is_in_own_etc(std::string_view path) {
+  constexpr std::string_view kOwn[] = {
+      "/etc",        "/etc/group",       "/etc/hostname", "/etc/hosts", "/etc/nsswitch.conf",
+      "/etc/passwd", "/etc/resolv.conf", "/etc/ssl"};
+  if (std::ranges::find(kOwn, path) != std::end(kOwn)) return true;
+  return std::ranges::any_of(kEtcFromHost, [&](std::string_view place) {
+    return path.starts_with('/') && path.substr(1).starts_with(place) &&
+           (path.size() == place.size() + 1 || path[place.size() + 1] == '/');
+  });
+}
 
 Result<HostMount> host_mount(const std::string& source, const std::string& target, Access access) {
   auto opened = open_mount_source(source.c_str());

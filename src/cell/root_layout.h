@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "cell/plan.h"
@@ -13,6 +14,9 @@ namespace sallyport {
 // root in which a place of the cell's own (/dev, /proc, /tmp, …) is anything but a directory is
 // refused.
 Result<void> lay_out_root(Plan& plan, const std::string& root);
+
+// Whether a cell with the host's system has something at this path of /etc: its own, or the host's.
+[[nodiscard]] bool is_in_own_etc(std::string_view path);
 
 // Looks at a host path that is to be mounted. A symlink anywhere in it is refused, and the error
 // names the real path.

@@ -2,15 +2,16 @@
 
 #include <fcntl.h>
 #include <linux/sched.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
+#include "base/call_id.h"
 #include "base/clock.h"
 #include "cell/board.h"
+#include "cell/collect.h"
 #include "cell/copy_back.h"
 #include "cell/init.h"
 #include "cell/prepare.h"
@@ -18,6 +19,7 @@
 #include "cell/steps.h"
 #include "cell/supervisor.h"
 #include "cell/verdict.h"
+#include "kernel/memory_file.h"
 #include "kernel/privilege.h"
 #include "kernel/syscalls.h"
 
@@ -25,16 +27,6 @@ namespace sallyport {
 namespace {
 
 constexpr std::uint64_t kMaxArtifacts = 1000;
-
-std::string make_call_id() {
-  unsigned char bytes[16];
-  if (::getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) std::abort();
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string id;
-  for (unsigned char byte : bytes)
-    id.append({kDigits[byte >> 4], kDigits[byte & 15]});
-  return id;
-}
 
 Outcome blocked(std::string call_id, Error error) {
   Outcome outcome;
@@ -91,7 +83,8 @@ std::vector<Timing> list_timings(const Board& board, std::int64_t begin, std::in
 void collect(const CellSpec& spec, int scratch, Outcome& outcome) {
   if (spec.outputs.empty()) return;
   Fd workspace(::openat(scratch, "workspace", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  Fd destination(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const char* place = spec.output_directory.empty() ? "." : spec.output_directory.c_str();
+  Fd destination(::open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   auto collected = collect_outputs(
       workspace.get(), spec.outputs, destination.get(),
       {.max_files = kMaxArtifacts, .max_bytes = spec.limits.disk.bytes}, outcome.findings);
@@ -125,10 +118,19 @@ void copy_changes_back(const CellSpec& spec, Prepared& cell, int scratch, Outcom
 
 Outcome run_cell(const CellSpec& spec, const CellStreams& streams, const LaunchFault* fault) {
   const std::int64_t begin = monotonic_ns();
-  const std::string call_id = make_call_id();
+  const std::string call_id = spec.call_id.empty() ? make_call_id() : spec.call_id;
   // From here on nobody of the same user may look into this process or take its core.
   if (auto done = set_dumpable(false); !done)
     return blocked(call_id, {Reason::internal, describe(done.error()), {}});
+
+  CellStreams served = streams;
+  Fd input;
+  if (spec.input) {
+    auto file = make_memory_file(*spec.input);
+    if (!file) return blocked(call_id, {Reason::unavailable, describe(file.error()), {}});
+    input = std::move(*file);
+    served.input = input.get();
+  }
 
   auto prepared = prepare(spec, call_id);
   if (!prepared) return blocked(call_id, std::move(prepared.error()));
@@ -148,7 +150,7 @@ Outcome run_cell(const CellSpec& spec, const CellStreams& streams, const LaunchF
                              "the cell's namespaces cannot be made: " + describe(launched.error()),
                              "`sallyport doctor` says what this machine lacks"});
 
-  Supervisor supervisor(spec, streams, *prepared, *board->get(), *launched);
+  Supervisor supervisor(spec, served, *prepared, *board->get(), *launched);
   supervisor.watch();
 
   if ((*board)->step_failed && supervisor.verdict() == Reason::none)

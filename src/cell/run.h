@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "cell/outcome.h"
 #include "cell/spec.h"
+#include "sallyport/outcome.h"
 
 namespace sallyport {
 

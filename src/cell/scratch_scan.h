@@ -1,7 +1,7 @@
 // A look through what a tool left in its scratch.
 #pragma once
 
-#include "base/units.h"
+#include "sallyport/units.h"
 
 namespace sallyport {
 

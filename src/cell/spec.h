@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/units.h"
+#include "sallyport/limits.h"
+#include "sallyport/units.h"
+#include "sallyport/write_mode.h"
 
 namespace sallyport {
 
@@ -22,16 +24,11 @@ struct Grant {
   bool write = false;  // false: read-only
 };
 
-// What happens to changes under a writable grant.
-enum class WriteMode {
-  direct,  // they reach the host at once, without a size limit
-  copy,    // they stay in the scratch, under its limits, and are copied back at the end
-};
-
 // A file copied into the scratch before the command starts.
 struct InputFile {
-  std::string host;  // path on the host, as the caller wrote it
-  std::string name;  // path below /workspace: relative, without "." and ".."
+  std::string host;                         // path on the host, as the caller wrote it
+  std::string name;                         // path below /workspace: relative, without "." and ".."
+  std::optional<std::string> content = {};  // what it holds; then there is no host path
 };
 
 // A layer without which the cell must not run.
@@ -40,37 +37,26 @@ struct Requirement {
   std::optional<unsigned> level;  // the least version of it, for a layer that has versions
 };
 
-// The budget of one call. The comments say what happens at the limit.
-struct Limits {
-  Duration timeout = std::chrono::seconds{10};  // wall clock from the start of the command; kills
-  Duration cpu = std::chrono::seconds{10};      // CPU time of all processes together; kills
-  double cpus = 1.0;                            // CPUs' worth of time per second; slows
-  ByteSize memory = 256_MiB;                    // of all processes and the scratch, no swap; kills
-  unsigned processes = 64;                      // processes and threads; fork fails
-  unsigned open_files = 256;                    // descriptors per process; open fails
-  ByteSize disk = 100_MiB;                      // bytes in the scratch; write fails
-  std::uint64_t inodes = 10'000;                // files in the scratch; create fails
-  ByteSize file_size = 10_MB;                   // bytes in one file; write fails
-  ByteSize max_output = 10_kB;                  // bytes of each stream that are kept; trims
-  ByteSize max_output_hard = 10_MB;             // bytes of output in all; kills
-  unsigned refused_syscalls = 1'000;            // refused system calls; kills
-  std::optional<Rate> io;                       // disk bandwidth each way; slows
-};
+struct Observation;
 
 struct CellSpec {
+  std::string call_id;                                           // empty: one is made
   std::vector<std::string> command;                              // program and arguments; not empty
   std::vector<std::pair<std::string, std::string>> environment;  // all that the program gets
   std::vector<Grant> grants;                                     // host paths that it may see
   WriteMode write_mode = WriteMode::direct;                      // for the writable grants
   std::vector<InputFile> inputs;                                 // copied in before the start
   std::vector<std::string> outputs;  // globs below /workspace, copied out
+  std::string output_directory;      // where they go; empty: the current directory
   std::string root;                // directory to use as root filesystem; empty: the host's system
   std::string cwd = "/workspace";  // absolute path in the cell where the program starts
   std::string hostname = "sallyport";     // what the program sees as the machine's name
   bool use_stdin = false;                 // pass standard input on; false: /dev/null
+  std::optional<std::string> input;       // with use_stdin: all of it, in place of the stream
   Limits limits;                          // the budget
   std::string syscalls = "default";       // name of a system call profile
   std::vector<Requirement> requirements;  // refuse to run if one of them is not in force
+  Observation* observation = nullptr;     // notes of what the command asks for; null: none are made
 };
 
 // A layer of isolation by the name it has in results, in `--require` and in the documentation.

@@ -16,6 +16,7 @@
 #include <csignal>
 
 #include "cell/control.h"
+#include "cell/observe_names.h"
 #include "cell/root_build.h"
 #include "kernel/namespace.h"
 #include "kernel/privilege.h"
@@ -110,6 +111,15 @@ Sys<void> hostname(Launch& launch) {
 
 Sys<void> loopback(Launch&) {
   return bring_up_loopback();
+}
+
+// A port that the tool itself could not have; the socket goes to the supervisor.
+Sys<void> observed_names(Launch& launch) {
+  if (!launch.plan.observe) return {};
+  auto server = make_name_server();
+  if (!server) return std::unexpected(server.error());
+  launch.name_server = std::move(*server);
+  return {};
 }
 
 // Made while the host's /proc is still there: without root the kernel allows a new one only where a
@@ -348,13 +358,16 @@ Sys<void> seccomp(Launch& launch) {
 }
 
 Sys<void> hand_over(Launch& launch) {
-  const int fds[] = {launch.listener.get(), launch.scratch.get(), launch.watched_proc.get()};
-  const std::size_t count = launch.watched_proc ? 3 : 2;
+  int fds[] = {launch.listener.get(), launch.scratch.get(), -1, -1};
+  std::size_t count = 2;
+  if (launch.watched_proc) fds[count++] = launch.watched_proc.get();
+  if (launch.name_server) fds[count++] = launch.name_server.get();
   if (auto done = send_descriptors(launch.plan.control.get(), std::span(fds, count)); !done)
     return done;
   launch.listener.reset();
   launch.scratch.reset();
   launch.watched_proc.reset();
+  launch.name_server.reset();
   return {};
 }
 
@@ -369,6 +382,7 @@ constexpr Step kSteps[] = {
     {"cgroup namespace", cgroup_namespace},
     {"hostname", hostname},
     {"loopback", loopback},
+    {"observed names", observed_names},
     {"private proc", private_proc},
     {"clone host mounts", clone_host_mounts},
     {"new root", new_root},

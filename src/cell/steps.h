@@ -21,6 +21,7 @@ struct Launch {
   Fd root;          // the tmpfs that becomes /
   Fd scratch;       // the tmpfs behind /tmp, /workspace and /dev/shm
   Fd listener;      // where refused system calls are reported
+  Fd name_server;   // of an observed cell
 };
 
 struct Step {

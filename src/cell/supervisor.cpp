@@ -13,6 +13,7 @@
 
 #include "cell/control.h"
 #include "cell/launcher.h"
+#include "cell/observe_names.h"
 #include "cell/pump.h"
 #include "cell/scratch_scan.h"
 #include "kernel/seccomp_names.h"
@@ -97,6 +98,7 @@ void Supervisor::poll_once() {
     kInput,
     kTool,
     kOom,
+    kNames,
     kCancel,
     kCount
   };
@@ -115,6 +117,7 @@ void Supervisor::poll_once() {
   want(kTool, !input_.empty() ? cell_.stdin_write.get() : -1, POLLOUT);
   want(kOom, cell_.cgroup ? cell_.cgroup->oom_fd() : -1,
        cell_.cgroup ? cell_.cgroup->oom_poll_events() : short{0});
+  want(kNames, name_server_.get(), POLLIN);
   want(kCancel, verdict_ == Reason::none ? streams_.cancel : -1, POLLIN);
 
   const auto left = std::max(next_look() - Clock::now(), Clock::duration::zero());
@@ -127,10 +130,11 @@ void Supervisor::poll_once() {
   if (ready(kControl)) handle_control();
   if (ready(kListener)) {
     if ((events[kListener].revents & POLLIN) != 0)
-      handle_refusal();
+      handle_call();
     else
       listener_.reset();
   }
+  if (ready(kNames)) answer_names(name_server_.get(), *spec_.observation);
   if (ready(kOutput)) output_.read_some();
   if (ready(kError)) error_.read_some();
   if (ready(kOutputReader)) output_.write_some();
@@ -158,6 +162,7 @@ void Supervisor::look_at_limits() {
   else if (processes_)
     look_at_processes();
   if (scratch_full()) disk_full_ = true;
+  note_scratch();
 }
 
 // v1 speaks before it kills: an event without a kill is looked at again when the kill must have
@@ -204,6 +209,12 @@ bool Supervisor::scratch_full() const {
          (space.f_bfree == 0 || space.f_ffree == 0);
 }
 
+void Supervisor::note_scratch() {
+  if (spec_.observation == nullptr) return;
+  std::uint64_t& peak = spec_.observation->peak_scratch_bytes;
+  peak = std::max(peak, scratch_used());
+}
+
 void Supervisor::handle_control() {
   auto received = receive(cell_.control.get());
   if (!received || (received->message == ControlMessage{} && received->descriptors.empty())) {
@@ -221,15 +232,22 @@ void Supervisor::handle_control() {
       break;
     }
     case ControlMessage::descriptors: {
-      if (received->descriptors.size() < 2) return end_cell(Reason::internal);
-      auto listener = RefusalListener::make(std::move(received->descriptors[0]));
+      std::vector<Fd>& given = received->descriptors;
+      const std::size_t expected =
+          2 + (cell_.plan.watch_processes ? 1 : 0) + (cell_.plan.observe ? 1 : 0);
+      if (given.size() != expected) return end_cell(Reason::internal);
+      auto listener = RefusalListener::make(std::move(given[0]));
       if (!listener) return end_cell(Reason::internal);
       listener_ = std::move(*listener);
-      scratch_ = std::move(received->descriptors[1]);
+      scratch_ = std::move(given[1]);
       // The tool is started next. The clock does not wait for init to say so: the tool could keep
       // it from speaking.
       begin_run(Clock::now());
-      if (received->descriptors.size() > 2) processes_.emplace(std::move(received->descriptors[2]));
+      if (cell_.plan.watch_processes) processes_.emplace(std::move(given[2]));
+      if (cell_.plan.observe) {
+        name_server_ = std::move(given.back());
+        observer_.emplace(*spec_.observation, cell_.profile_options);
+      }
       break;
     }
     case ControlMessage::started: {
@@ -249,10 +267,13 @@ void Supervisor::begin_run(Clock::time_point run) {
   next_limit_look_ = Clock::now();
 }
 
-void Supervisor::handle_refusal() {
-  const auto refused = listener_->receive_and_refuse(*cell_.policy);
-  if (!refused || !*refused) return;
-  ++refused_[name_of_call(**refused)];
+void Supervisor::handle_call() {
+  std::function<void(const WaitingCall&)> look;
+  if (observer_) look = [this](const WaitingCall& call) { observer_->look(call, *listener_); };
+  const auto answered = listener_->receive_and_answer(*cell_.policy, look);
+  if (!answered || !*answered) return;
+  if (!(*answered)->refused) return note_scratch();
+  ++refused_[name_of_call((*answered)->call)];
   if (++refusals_ > spec_.limits.refused_syscalls) end_cell(Reason::syscall);
 }
 
@@ -339,6 +360,7 @@ void Supervisor::report(Outcome& outcome) {
   }
 
   if (scratch_full()) disk_full_ = true;
+  note_scratch();
   const auto hit = [&](bool was, const char* name) {
     if (was) outcome.limits_hit.emplace_back(name);
   };

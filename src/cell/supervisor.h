@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cell/board.h"
+#include "cell/observe.h"
 #include "cell/prepare.h"
 #include "cell/process_watch.h"
 #include "cell/run.h"
@@ -48,11 +49,12 @@ class Supervisor {
   Fd pumped(Sys<Fd> (*pump)(Fd), Fd& tool_end);
   void begin_run(Clock::time_point run);
   void handle_control();
-  void handle_refusal();
+  void handle_call();
   void handle_input();
   void check_output();
   [[nodiscard]] std::uint64_t scratch_used() const;
   [[nodiscard]] bool scratch_full() const;
+  void note_scratch();
   void end_cell(Reason reason);
   void reap();
 
@@ -68,6 +70,8 @@ class Supervisor {
   bool input_open_;
   std::optional<RefusalListener> listener_;
   std::optional<ProcessWatch> processes_;
+  std::optional<CallObserver> observer_;
+  Fd name_server_;
   Fd scratch_;
 
   Reason verdict_ = Reason::none;

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "base/units.h"
 #include "cell/steps.h"
+#include "sallyport/units.h"
 
 namespace sallyport {
 namespace {

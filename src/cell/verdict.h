@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "cell/board.h"
-#include "cell/outcome.h"
 #include "cell/spec.h"
+#include "sallyport/outcome.h"
 
 namespace sallyport {
 

@@ -148,7 +148,7 @@ class Compiler {
     Label next = code_.give_back(action_of(rule.otherwise));
     for (const Clause& clause : rule.clauses | std::views::reverse) {
       const std::uint32_t action = action_of(clause.verdict);
-      if (code_.returns(next, action)) continue;  // differs in the errno only
+      if (code_.returns(next, action)) continue;  // the supervisor tells them apart
       Label target = code_.give_back(action);
       for (const Comparison& comparison : clause.all_of | std::views::reverse)
         target = compare(comparison, target, next);
@@ -218,6 +218,7 @@ std::uint32_t action_of(seccomp::Verdict verdict) {
     case seccomp::Verdict::Kind::pretend:
       return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(verdict.error);
     case seccomp::Verdict::Kind::refuse:
+    case seccomp::Verdict::Kind::observe:
       break;
   }
   return SECCOMP_RET_USER_NOTIF;

@@ -18,6 +18,7 @@ namespace sallyport {
 
 // The value that the program returns to the kernel for a verdict. A refusal is a notification,
 // whose errno the supervisor looks up again (refusal_errno): the kernel hands on no data with it.
+// An observed call is a notification too.
 [[nodiscard]] std::uint32_t action_of(seccomp::Verdict verdict);
 
 // An error means that the policy does not fit into the 4096 instructions that the kernel takes.

@@ -67,7 +67,7 @@ constexpr int kMaxErrno = 4095;  // the kernel's MAX_ERRNO; beyond it a result r
 constexpr unsigned kArguments = std::size(seccomp_data{}.args);
 
 bool is_sound(seccomp::Verdict verdict) {
-  if (verdict.kind == seccomp::Verdict::Kind::allow) return verdict.error == 0;
+  if (lets_through(verdict)) return verdict.error == 0;
   return verdict.error > 0 && verdict.error <= kMaxErrno;
 }
 
@@ -116,7 +116,7 @@ seccomp::Verdict SeccompPolicy::decide(const seccomp_data& call) const {
 
 int refusal_errno(const SeccompPolicy& policy, const seccomp_data& call) {
   const seccomp::Verdict verdict = policy.decide(call);
-  return verdict.kind == seccomp::Verdict::Kind::allow ? ENOSYS : verdict.error;
+  return lets_through(verdict) ? ENOSYS : verdict.error;
 }
 
 }  // namespace sallyport

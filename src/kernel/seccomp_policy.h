@@ -9,6 +9,8 @@
 //               | pretend(errno)              the call fails with errno and nobody is told: for
 //               probes
 //                                             that runtimes make and expect to fail
+//               | observe()                   the supervisor is told, then the kernel carries the
+//                                             call out: to find out what a program needs
 //   condition  := value.is(x) | value.is_one_of({x, ...}) | value.has_none(bits)
 //               | condition && condition | condition || condition
 //   value      := arg(0..5)                   all 64 bits of the register
@@ -36,9 +38,9 @@ namespace sallyport {
 namespace seccomp {
 
 struct Verdict {
-  enum class Kind : std::uint8_t { allow, refuse, pretend };
+  enum class Kind : std::uint8_t { allow, refuse, pretend, observe };
   Kind kind = Kind::refuse;
-  int error = 0;  // the errno; 0 for allow
+  int error = 0;  // the errno; 0 for allow and observe
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
@@ -51,6 +53,12 @@ constexpr Verdict refuse(int error) {
 }
 constexpr Verdict pretend(int error) {
   return {Verdict::Kind::pretend, error};
+}
+constexpr Verdict observe() {
+  return {Verdict::Kind::observe, 0};
+}
+constexpr bool lets_through(Verdict verdict) {
+  return verdict.kind == Verdict::Kind::allow || verdict.kind == Verdict::Kind::observe;
 }
 
 // Holds if the register's bits under `mask` are one of `values`. Every condition is made of these.
@@ -158,7 +166,8 @@ class SeccompPolicy {
 
 inline constexpr seccomp::Verdict kUnnamedCall = seccomp::refuse(ENOSYS);
 
-// The errno that answers a call of which the filter has notified the supervisor.
+// The errno that answers a call of which the filter has notified the supervisor, and which is to be
+// refused. Never 0.
 [[nodiscard]] int refusal_errno(const SeccompPolicy& policy, const seccomp_data& call);
 
 }  // namespace sallyport

@@ -34,6 +34,9 @@ TEST_P(Leaks, NoDescriptorOfTheCallerStaysOpenInInit) {
       "\"$@\" & launcher=$!; i=0;"
       "while [ ! -e \"$SIGNALS/ready\" ] && [ $i -lt 600 ]; do sleep 0.05; i=$((i+1)); done;"
       "init=$(cat /proc/$launcher/task/$launcher/children | cut -d' ' -f1);"
+      // Init lets go of the tool's streams just after it has started it.
+      "while readlink /proc/$init/fd/* | grep -q pipe: && [ $i -lt 600 ]; do sleep 0.05; "
+      "i=$((i+1)); done;"
       "readlink /proc/$init/fd/* | sort -u; touch \"$SIGNALS/seen\"; wait $launcher";
   const std::string become =
       GetParam() == As::root ? "" : "setpriv --reuid=43210 --regid=43210 --clear-groups -- ";

@@ -38,9 +38,10 @@ std::vector<std::string> comparable(std::vector<std::string> lines) {
   return lines;
 }
 
-TEST(Readme, ShowsWhatItsExamplesPrint) {
-  const std::vector<Example> examples = read_examples(read_file(SALLYPORT_SOURCE_DIR "/README.md"));
-  ASSERT_GE(examples.size(), 8U);
+// The examples of one document follow each other in one directory.
+void expect_true_examples(const char* path, std::size_t at_least) {
+  const std::vector<Example> examples = read_examples(read_file(path));
+  ASSERT_GE(examples.size(), at_least);
   const TempDir directory;
   const std::string programs = sallyport_path().substr(0, sallyport_path().rfind('/'));
   for (const Example& example : examples) {
@@ -53,6 +54,14 @@ TEST(Readme, ShowsWhatItsExamplesPrint) {
     EXPECT_EQ(comparable(shown), comparable(example.output)) << "$ " << example.command << "\n"
                                                              << ran.out;
   }
+}
+
+TEST(Readme, ShowsWhatItsExamplesPrint) {
+  expect_true_examples(SALLYPORT_SOURCE_DIR "/README.md", 8);
+}
+
+TEST(Readme, OfCallsShowsWhatItsExamplesPrint) {
+  expect_true_examples(SALLYPORT_SOURCE_DIR "/docs/call.md", 2);
 }
 
 // `Suite.Name` in backticks, as the documents cite tests.

@@ -1,43 +1,88 @@
 #include <cstdio>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "base/error.h"
+#include "base/text.h"
+#include "door/cli/call_command.h"
 #include "door/cli/doctor_command.h"
+#include "door/cli/in_cell_command.h"
+#include "door/cli/lockout_command.h"
+#include "door/cli/policy_command.h"
+#include "door/cli/process.h"
 #include "door/cli/run_command.h"
+#include "door/cli/schema_command.h"
+#include "door/cli/tools_command.h"
 
 namespace {
 
-constexpr const char* kHelp =
-    "sallyport: a tool execution sandbox for AI agents\n"
-    "\n"
-    "  sallyport run [options] -- COMMAND [ARGS...]   run a command in a cell of its own\n"
-    "  sallyport doctor [--json]                      say what this machine gives a cell, and what "
-    "it lacks\n"
-    "  sallyport version\n"
-    "\n"
-    "`sallyport run --help` lists the options, their defaults and the exit codes.\n";
+using Words = std::span<const char* const>;
+
+int version_command(Words) {
+  std::puts("sallyport " SALLYPORT_VERSION);
+  return 0;
+}
+
+struct Command {
+  std::string_view name;
+  std::string_view usage;  // behind the name; a command without help is not shown
+  std::string_view help;
+  int (*run)(Words words);
+};
+
+constexpr Command kCommands[] = {
+    {"run", "[options] -- COMMAND [ARGS...]", "run a command in a cell of its own",
+     sallyport::run_command},
+    {"call", "TOOL --policy FILE --as CALLER", "call a tool through the gates of a policy",
+     sallyport::call_command},
+    {"policy", "check|explain|test|diff|init|...", "work with a policy file",
+     sallyport::policy_command},
+    {"tools", "list --policy FILE", "list the tools of a policy, also for models",
+     sallyport::tools_command},
+    {"lockout", "list|lift", "see who is locked out, and end it", sallyport::lockout_command},
+    {"schema", "validate", "check a JSON file against a JSON Schema", sallyport::schema_command},
+    {"doctor", "[--json]", "say what this machine gives a cell, and what it lacks",
+     sallyport::doctor_command},
+    {"version", "", "print the version", version_command},
+    {"in-cell", "", "", sallyport::in_cell_command},  // the file tools, inside their cells
+};
+
+std::string help_text() {
+  constexpr std::size_t kColumn = 54;
+  std::string text = "sallyport: a tool execution sandbox for AI agents\n\n";
+  for (const Command& command : kCommands) {
+    if (command.help.empty()) continue;
+    std::string left = std::string("  sallyport ").append(command.name);
+    if (!command.usage.empty()) left.append(" ").append(command.usage);
+    left.append(std::max(kColumn, left.size() + 2) - left.size(), ' ');
+    text.append(left).append(command.help).append("\n");
+  }
+  return text.append("\n`sallyport COMMAND --help` says more about each.\n");
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
-  const std::string_view command = words.size() > 1 ? words[1] : "";
-  if (command == "run") return sallyport::run_command(words.subspan(2));
-  if (command == "doctor") return sallyport::doctor_command(words.subspan(2));
-  if (command == "version" || command == "--version") {
-    std::puts("sallyport " SALLYPORT_VERSION);
+  const Words words(argv, static_cast<std::size_t>(argc));
+  const std::string_view name = words.size() > 1 ? words[1] : "";
+  if (name == "--version") return version_command({});
+  if (name == "help" || name == "--help" || name == "-h") {
+    std::fputs(help_text().c_str(), stdout);
     return 0;
   }
-  if (command == "help" || command == "--help" || command == "-h") {
-    std::fputs(kHelp, stdout);
-    return 0;
+  std::vector<std::string_view> names;
+  for (const Command& command : kCommands) {
+    if (command.name == name) return command.run(words.subspan(2));
+    if (!command.help.empty()) names.push_back(command.name);
   }
-  if (command.empty())
-    std::fputs(kHelp, stderr);
-  else
-    sallyport::print_error({sallyport::Reason::argument,
-                            "there is no command '" + std::string(command) + "'",
-                            "`sallyport --help` lists them"});
-  return 125;
+  if (name.empty()) {
+    std::fputs(help_text().c_str(), stderr);
+    return sallyport::kCouldNotStart;
+  }
+  const auto meant = sallyport::nearest(name, names);
+  sallyport::print_error(
+      {sallyport::Reason::argument, "there is no command " + sallyport::quoted(name),
+       meant ? "did you mean " + std::string(*meant) + "?" : "`sallyport --help` lists them"});
+  return sallyport::kCouldNotStart;
 }

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/units.h"
 #include "cell/spec.h"
+#include "sallyport/units.h"
 
 namespace sallyport {
 

@@ -1,0 +1,22 @@
+#include "base/base64.h"
+
+#include <gtest/gtest.h>
+
+namespace sallyport {
+namespace {
+
+TEST(Base64, WritesTheExamplesOfTheStandard) {
+  constexpr std::string_view kPairs[][2] = {{"", ""},
+                                            {"f", "Zg=="},
+                                            {"fo", "Zm8="},
+                                            {"foo", "Zm9v"},
+                                            {"foob", "Zm9vYg=="},
+                                            {"fooba", "Zm9vYmE="},
+                                            {"foobar", "Zm9vYmFy"}};
+  for (const auto& [bytes, text] : kPairs)
+    EXPECT_EQ(to_base64(bytes), text);
+  EXPECT_EQ(to_base64(std::string_view("\x00\xff\xfb", 3)), "AP/7");
+}
+
+}  // namespace
+}  // namespace sallyport

@@ -1,0 +1,215 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "base/json.h"
+
+namespace sallyport {
+namespace {
+
+__extension__ using Wide = __int128;
+
+Wide integer_of(const json::value& value) {
+  return value.is_uint64() ? static_cast<Wide>(value.get_uint64())
+                           : static_cast<Wide>(value.get_int64());
+}
+
+std::strong_ordering order(Wide a, Wide b) {
+  return a < b   ? std::strong_ordering::less
+         : a > b ? std::strong_ordering::greater
+                 : std::strong_ordering::equal;
+}
+
+std::strong_ordering compare_with_double(Wide a, double b) {
+  constexpr double kBeyondIntegers = 1e20;
+  if (b > kBeyondIntegers) return std::strong_ordering::less;
+  if (b < -kBeyondIntegers) return std::strong_ordering::greater;
+  const double whole = std::trunc(b);
+  const auto by_whole = order(a, static_cast<Wide>(whole));
+  if (by_whole != 0) return by_whole;
+  if (b > whole) return std::strong_ordering::less;
+  return b < whole ? std::strong_ordering::greater : std::strong_ordering::equal;
+}
+
+void append_text(std::string& out, std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out.push_back('"');
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && c != '"' && c != '\\') {
+      out.push_back(c);
+    } else if (byte < 0x20) {
+      out.append("\\u00");
+      out.push_back(kHex[byte / 16]);
+      out.push_back(kHex[byte % 16]);
+    } else {
+      out.push_back('\\');
+      out.push_back(c);
+    }
+  }
+  out.push_back('"');
+}
+
+template <class Number>
+void append_number(std::string& out, Number number) {
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  const std::string_view text(digits, static_cast<std::size_t>(end - digits));
+  out.append(text);
+  // Without it, 1.0 would read back as an integer.
+  if (std::is_floating_point_v<Number> && text.find_first_of(".en") == std::string_view::npos)
+    out.append(".0");
+}
+
+void append_value(std::string& out, const json::value& value) {
+  switch (value.kind()) {
+    case json::kind::null:
+      out.append("null");
+      break;
+    case json::kind::bool_:
+      out.append(value.get_bool() ? "true" : "false");
+      break;
+    case json::kind::int64:
+      append_number(out, value.get_int64());
+      break;
+    case json::kind::uint64:
+      append_number(out, value.get_uint64());
+      break;
+    case json::kind::double_:
+      append_number(out, value.get_double());
+      break;
+    case json::kind::string:
+      append_text(out, {value.get_string().data(), value.get_string().size()});
+      break;
+    case json::kind::array: {
+      char before = '[';
+      for (const json::value& item : value.get_array()) {
+        out.push_back(before);
+        append_value(out, item);
+        before = ',';
+      }
+      out.append(before == '[' ? "[]" : "]");
+      break;
+    }
+    case json::kind::object: {
+      std::vector<const json::key_value_pair*> members;
+      members.reserve(value.get_object().size());
+      for (const json::key_value_pair& member : value.get_object())
+        members.push_back(&member);
+      std::ranges::sort(members, {}, [](const json::key_value_pair* member) {
+        return std::string_view(member->key().data(), member->key().size());
+      });
+      char before = '{';
+      for (const json::key_value_pair* member : members) {
+        out.push_back(before);
+        append_text(out, {member->key().data(), member->key().size()});
+        out.push_back(':');
+        append_value(out, member->value());
+        before = ',';
+      }
+      out.append(before == '{' ? "{}" : "}");
+      break;
+    }
+  }
+}
+
+std::size_t mix(std::size_t seed, std::size_t hash) {
+  return (seed ^ hash) * 0x9E3779B97F4A7C15ULL + (seed >> 29);
+}
+
+std::size_t hash_text(json::string_view text) {
+  return std::hash<std::string_view>{}({text.data(), text.size()});
+}
+
+}  // namespace
+
+bool is_plain_json(const json::value& value, std::size_t max_depth) {
+  switch (value.kind()) {
+    case json::kind::double_:
+      return std::isfinite(value.get_double());
+    case json::kind::array:
+      return max_depth > 0 && std::ranges::all_of(value.get_array(), [=](const json::value& item) {
+               return is_plain_json(item, max_depth - 1);
+             });
+    case json::kind::object:
+      return max_depth > 0 && std::ranges::all_of(value.get_object(), [=](const auto& member) {
+               return is_plain_json(member.value(), max_depth - 1);
+             });
+    default:
+      return true;
+  }
+}
+
+std::string canonical_json(const json::value& value) {
+  std::string out;
+  append_value(out, value);
+  return out;
+}
+
+std::strong_ordering compare_numbers(const json::value& a, const json::value& b) {
+  if (a.is_double() && b.is_double()) {
+    const double x = a.get_double(), y = b.get_double();
+    return x < y   ? std::strong_ordering::less
+           : x > y ? std::strong_ordering::greater
+                   : std::strong_ordering::equal;
+  }
+  if (b.is_double()) return compare_with_double(integer_of(a), b.get_double());
+  if (a.is_double()) return 0 <=> compare_with_double(integer_of(b), a.get_double());
+  return order(integer_of(a), integer_of(b));
+}
+
+bool json_equal(const json::value& a, const json::value& b) {
+  if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
+  if (a.kind() != b.kind()) return false;
+  switch (a.kind()) {
+    case json::kind::bool_:
+      return a.get_bool() == b.get_bool();
+    case json::kind::string:
+      return a.get_string() == b.get_string();
+    case json::kind::array:
+      return std::ranges::equal(a.get_array(), b.get_array(), json_equal);
+    case json::kind::object: {
+      const json::object& other = b.get_object();
+      return a.get_object().size() == other.size() &&
+             std::ranges::all_of(a.get_object(), [&other](const json::key_value_pair& member) {
+               const json::value* twin = other.if_contains(member.key());
+               return twin && json_equal(member.value(), *twin);
+             });
+    }
+    default:
+      return true;
+  }
+}
+
+std::size_t json_hash(const json::value& value) {
+  std::size_t hash = value.is_number() ? 1 : static_cast<std::size_t>(value.kind()) + 2;
+  switch (value.kind()) {
+    case json::kind::bool_:
+      return mix(hash, value.get_bool() ? 1 : 2);
+    case json::kind::int64:
+    case json::kind::uint64:
+    case json::kind::double_: {
+      // Equal numbers have the same nearest double. -0.0 equals 0.
+      const double number = value.to_number<double>();
+      return mix(hash, std::hash<double>{}(number == 0 ? 0.0 : number));
+    }
+    case json::kind::string:
+      return mix(hash, hash_text(value.get_string()));
+    case json::kind::array:
+      for (const json::value& item : value.get_array())
+        hash = mix(hash, json_hash(item));
+      return hash;
+    case json::kind::object: {
+      std::size_t members = 0;  // a sum, as the order of keys must not matter
+      for (const json::key_value_pair& member : value.get_object())
+        members += mix(hash_text(member.key()), json_hash(member.value()));
+      return mix(hash, members);
+    }
+    default:
+      return hash;
+  }
+}
+
+}  // namespace sallyport

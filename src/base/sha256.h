@@ -1,0 +1,19 @@
+// SHA-256 (FIPS 180-4) of texts that are here in whole: hashes of policies and envelopes. A library
+// of cryptography would triple the program and the time that it takes to start.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sallyport {
+
+using Sha256 = std::array<std::uint8_t, 32>;
+
+[[nodiscard]] Sha256 sha256(std::string_view bytes);
+
+// The same as 64 hexadecimal digits in lower case.
+[[nodiscard]] std::string sha256_hex(std::string_view bytes);
+
+}  // namespace sallyport

@@ -1,0 +1,155 @@
+#include "boundary/function_call.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <ctime>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "policy/load.h"
+
+namespace sallyport {
+namespace {
+
+constexpr int kMostWorkers = 64;
+std::atomic<int> workers = 0;
+
+std::uint64_t thread_cpu_us() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec) / 1000;
+}
+
+struct Answer {
+  Result<json::value> value;
+  std::uint64_t cpu_us = 0;
+};
+
+Result<json::value> guarded(const RegisteredFunction& function, const json::object& arguments) {
+  try {
+    return function.body(arguments);
+  } catch (const std::exception& error) {
+    return fail(Reason::exit, "the function threw: " + to_utf8(error.what()));
+  } catch (...) {
+    return fail(Reason::exit, "the function threw something that is no exception");
+  }
+}
+
+Answer measured(const RegisteredFunction& function, const json::object& arguments) {
+  const std::uint64_t begin = thread_cpu_us();
+  Answer answer{guarded(function, arguments)};
+  answer.cpu_us = thread_cpu_us() - begin;
+  return answer;
+}
+
+// What a worker and the call that waits for it share. The worker may outlive the boundary, so it
+// has copies of all it uses.
+struct Errand {
+  std::function<Result<json::value>(const json::object&)> body;
+  json::object arguments;
+  std::mutex mutex;
+  std::condition_variable done;
+  std::optional<Answer> answer;
+};
+
+std::optional<Answer> on_a_thread(const Passage& passage) {
+  auto errand = std::make_shared<Errand>();
+  errand->body = passage.function->body;
+  errand->arguments = passage.arguments;
+  std::thread([errand] {
+    Answer answer = measured({.tool = {}, .args = {}, .body = errand->body}, errand->arguments);
+    {
+      const std::lock_guard lock(errand->mutex);
+      errand->answer = std::move(answer);
+    }
+    errand->done.notify_one();
+    --workers;
+  }).detach();
+
+  std::unique_lock lock(errand->mutex);
+  errand->done.wait_for(lock, passage.limits.timeout, [&] { return errand->answer.has_value(); });
+  return std::move(errand->answer);
+}
+
+void tell(Answer answer, CallResult& result) {
+  result.usage.cpu_user_us = answer.cpu_us;
+  if (answer.value) {
+    result.data = std::move(*answer.value);
+    return;
+  }
+  const Error& error = answer.value.error();
+  result.status = Status::error;
+  result.reason = error.reason == Reason::internal ? Reason::exit : error.reason;
+  result.message = error.message;
+  result.hint = error.hint;
+}
+
+}  // namespace
+
+Pass run_function(Passage& passage) {
+  CallResult& result = passage.result;
+  const std::int64_t begin = monotonic_ns();
+  if (passage.tool->tier != Tier::thread) {
+    result.tier = "inline";
+    tell(measured(*passage.function, passage.arguments), result);
+  } else {
+    if (workers.fetch_add(1) >= kMostWorkers) {
+      --workers;
+      return Block{Reason::unavailable, "tools." + passage.tool->name + ".tier",
+                   "too many functions are still running", "try again later"};
+    }
+    result.tier = "thread";
+    if (auto answer = on_a_thread(passage)) {
+      tell(std::move(*answer), result);
+    } else {
+      result.status = Status::killed;
+      result.reason = Reason::timeout;
+      result.message = passage.tool->name + " did not answer within " +
+                       to_text(passage.limits.timeout) +
+                       "; it may still be running, and its answer will be dropped";
+      result.usage.final = false;
+    }
+  }
+  result.usage.wall_us = (monotonic_ns() - begin) / 1000;
+  return {};
+}
+
+Result<RegisteredFunction> make_function_tool(const Rules& rules, Function function) {
+  const std::string rule = "tools." + function.name;
+  if (!function.body) return fail(Reason::argument, rule + ": the function has no body");
+  RegisteredFunction registered;
+  registered.body = std::move(function.body);
+  auto args = compile_arguments(function.args, rule + ".args");
+  if (!args) return fail(Reason::argument, to_text(args.error().front()));
+
+  if (const auto entry = rules.tools.find(function.name); entry != rules.tools.end()) {
+    if (entry->second.kind != ToolKind::function)
+      return fail(Reason::argument,
+                  rule + ": the policy has a tool of this name that is not a function",
+                  "write it with `tier: inline` or `tier: thread` and without use, run, http, mcp");
+    registered.tool = entry->second;
+  } else {
+    registered.tool = rules.defaults;
+    registered.tool.name = function.name;
+    registered.tool.kind = ToolKind::function;
+    registered.tool.tier = Tier::inline_call;
+  }
+  Tool& tool = registered.tool;
+  if (tool.description.empty()) tool.description = std::move(function.description);
+  if (function.tier == FunctionTier::thread) tool.tier = Tier::thread;
+  for (std::string& permission : function.needs)
+    if (std::ranges::find(tool.needs, permission) == tool.needs.end())
+      tool.needs.push_back(std::move(permission));
+  if (tool.args.empty())
+    tool.args = std::move(*args);
+  else
+    registered.args = std::move(*args);
+  return registered;
+}
+
+}  // namespace sallyport

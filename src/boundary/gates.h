@@ -1,0 +1,29 @@
+// The gates, each in a file of its own name. Their order is in boundary.cpp.
+#pragma once
+
+#include "boundary/passage.h"
+
+namespace sallyport {
+
+// Who calls? A caller that the policy does not know is nobody.
+Pass identify(Passage& passage);
+// Is there room? Lock-out, rates, calls in flight, the budget of the day.
+Pass admit(Passage& passage);
+// May this caller use this tool? Then its limits for this call are set too.
+Pass authorise(Passage& passage);
+// Are the arguments what the tool declares? What passes is a new value, made from the old.
+Pass inspect(Passage& passage);
+// Must a person agree first?
+Pass approve(Passage& passage);
+// Everything else that the call needs is there, or it does not begin.
+Pass lend(Passage& passage);
+
+// The way back. These see the result of a call that ran.
+Pass validate(Passage& passage);
+Pass redact(Passage& passage);
+Pass trim(Passage& passage);
+
+// Between the two: runs the tool. What could not be started is a Block.
+Pass run_tool(Passage& passage);
+
+}  // namespace sallyport

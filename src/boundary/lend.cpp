@@ -1,0 +1,24 @@
+#include "boundary/gates.h"
+#include "policy/not_yet.h"
+
+namespace sallyport {
+Pass lend(Passage& passage) {
+  if (passage.purpose == Passage::Purpose::decide) return {};
+  if (!passage.request.idempotency_key.empty())
+    return Block{Reason::unavailable, "request.idempotency_key",
+                 "this version does not keep idempotency keys",
+                 "leave it out, and do not repeat the call on your own"};
+  for (const NotYet& row : not_yet())
+    if (row.asked(*passage.tool))
+      return Block{Reason::unavailable, "tools." + passage.tool->name + "." + std::string(row.key),
+                   passage.tool->name + " asks for " + std::string(row.what) +
+                       ", which this version does not have",
+                   "calls of tools that do not ask for it are run"};
+  if (passage.tool->kind == ToolKind::function && passage.function == nullptr)
+    return Block{Reason::unavailable, "tools." + passage.tool->name,
+                 passage.tool->name + " is a function that a host program has to register",
+                 "only a program that uses the library can call it"};
+  return {};
+}
+
+}  // namespace sallyport

@@ -1,0 +1,84 @@
+// One call on its way through the gates: what was asked, what is known about it so far, and the
+// result that is being made.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "access/ledger.h"
+#include "base/json.h"
+#include "policy/envelope.h"
+#include "sallyport/boundary.h"
+
+namespace sallyport {
+
+// A function of the host program, as a tool.
+struct RegisteredFunction {
+  Tool tool;
+  std::vector<Argument> args;  // as it was registered; the tool's own may come from the file
+  std::function<Result<json::value>(const json::object&)> body;
+};
+
+using Functions = std::map<std::string, RegisteredFunction, std::less<>>;
+
+// What all calls of a boundary share. Thread-safe, or unchanging while calls are made.
+struct Surroundings {
+  const Rules& rules;
+  const Functions& functions;
+  Ledger& ledger;
+  const std::string& program;  // of the file tools
+};
+
+struct Passage {
+  enum class Purpose {
+    run,
+    dry_run,  // as run, counted and recorded, but nothing is run
+    decide,   // ask the policy alone and touch nothing
+  };
+
+  Passage(const CallRequest& asked, const CallStreams& through, Surroundings around, Purpose what)
+      : request(asked), streams(through), shared(around), purpose(what) {}
+
+  const CallRequest& request;
+  const CallStreams& streams;
+  Surroundings shared;
+  Purpose purpose;
+
+  // What the gates find out, in their order.
+  std::string address;  // of the request, in its one spelling
+  const Caller* caller = nullptr;
+  const Tool* tool = nullptr;                    // none yet, or there is none of that name
+  const RegisteredFunction* function = nullptr;  // of a tool that is one
+  std::shared_ptr<const Envelope> envelope;
+  std::optional<Ticket> ticket;
+  Limits limits;
+  json::object arguments;  // validated: the only ones that run
+  CallResult result;
+};
+
+// A gate that stops a call says why.
+struct Block {
+  Reason reason = Reason::internal;
+  std::string rule;
+  std::string message;
+  std::string hint;
+  Status status = Status::blocked;
+
+  static Block from(Error error, std::string rule) {
+    return {error.reason, std::move(rule), std::move(error.message), std::move(error.hint)};
+  }
+};
+
+// Nothing: the call may go on.
+using Pass = std::optional<Block>;
+
+struct Gate {
+  std::string_view name;
+  Pass (*pass)(Passage&);
+};
+
+}  // namespace sallyport

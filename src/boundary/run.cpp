@@ -1,0 +1,78 @@
+#include "cell/run.h"
+
+#include <algorithm>
+
+#include "boundary/artifacts.h"
+#include "boundary/function_call.h"
+#include "boundary/gates.h"
+#include "cell/collect.h"
+#include "tool/cell_call.h"
+#include "tool/denied_paths.h"
+
+namespace sallyport {
+namespace {
+
+// The cell speaks of options of `sallyport run`; here the limit is a rule of the policy.
+void name_limit(const Passage& passage, CallResult& result) {
+  constexpr std::pair<Reason, std::string_view> kLimits[] = {
+      {Reason::timeout, "timeout"},
+      {Reason::cpu, "cpu"},
+      {Reason::memory, "memory"},
+      {Reason::output, "max_output_hard"},
+      {Reason::syscall, "refused_syscalls"},
+  };
+  if (result.status != Status::killed) return;
+  for (const auto& [reason, name] : kLimits) {
+    if (reason != result.reason) continue;
+    const auto rule = passage.envelope->limit_rules.find(std::string(name));
+    result.rule = rule != passage.envelope->limit_rules.end() ? rule->second : "built-in";
+    result.hint = "give it less to do; the limit is `" + std::string(name) + "` of the policy";
+  }
+}
+
+Pass run_in_cell(Passage& passage) {
+  const std::string rule = "tools." + passage.tool->name;
+  auto spec = make_cell_spec({.tool = *passage.tool,
+                              .envelope = *passage.envelope,
+                              .limits = passage.limits,
+                              .arguments = passage.arguments,
+                              .request = passage.request,
+                              .program = passage.shared.program});
+  if (!spec) return Block::from(spec.error(), rule);
+  if (auto denied = check_denied_paths(passage.shared.rules.ceiling, *spec); !denied)
+    return Block::from(denied.error(), "ceiling.files.deny");
+
+  CallResult& result = passage.result;
+  spec->call_id = result.call_id;
+  std::optional<ArtifactSpace> space;
+  if (!spec->outputs.empty() && passage.request.output_directory.empty()) {
+    auto made = ArtifactSpace::make();
+    if (!made) return Block::from(made.error(), rule + ".collect");
+    space = std::move(*made);
+    spec->output_directory = space->path();
+  } else {
+    spec->output_directory = passage.request.output_directory;
+  }
+
+  static_cast<Outcome&>(result) = run_cell(*spec, {.cancel = passage.streams.cancel});
+  if (result.status == Status::blocked)
+    return Block{result.reason, rule, result.message, result.hint};
+  result.tier = "process";
+  name_limit(passage, result);
+  // The tool's own globs say what it may leave, not what it must.
+  std::erase_if(result.findings, [&](const Finding& finding) {
+    return finding.why == kNoFileMatches &&
+           std::ranges::find(passage.tool->collect, finding.path) != passage.tool->collect.end();
+  });
+  if (space) result.collected = space->take(result.artifacts, result.findings);
+  return {};
+}
+
+}  // namespace
+
+Pass run_tool(Passage& passage) {
+  if (passage.function != nullptr) return run_function(passage);
+  return run_in_cell(passage);
+}
+
+}  // namespace sallyport

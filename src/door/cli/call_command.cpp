@@ -1,0 +1,212 @@
+#include "door/cli/call_command.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "access/state_directory.h"
+#include "base/glob.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "door/cli/call_options.h"
+#include "door/cli/policy_file.h"
+#include "door/cli/process.h"
+#include "door/cli/put_file.h"
+#include "policy/rules.h"
+#include "sallyport/boundary.h"
+
+namespace sallyport {
+namespace {
+
+// A request is made in memory; what does not fit belongs into a directory that the policy grants.
+constexpr std::size_t kMostInput = std::size_t{64} << 20;
+
+Result<std::string> read_all(int fd, const std::string& what) {
+  std::string text;
+  char block[1 << 16];
+  for (;;) {
+    const ssize_t size = ::read(fd, block, sizeof(block));
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return fail(Reason::argument, what + " cannot be read: " + std::strerror(errno));
+    if (size == 0) return text;
+    if (text.size() + static_cast<std::size_t>(size) > kMostInput)
+      return fail(Reason::argument, what + " is larger than " + to_text(ByteSize{kMostInput}),
+                  "large files belong into a directory that the policy grants");
+    text.append(block, static_cast<std::size_t>(size));
+  }
+}
+
+Result<CallFile> read_input(const InputFile& input) {
+  const Fd file(::open(input.host.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat status{};
+  if (!file || ::fstat(file.get(), &status) != 0)
+    return fail(Reason::argument,
+                quoted(input.host) + " cannot be opened: " + std::strerror(errno));
+  if (!S_ISREG(status.st_mode))
+    return fail(Reason::argument, quoted(input.host) + " is not a regular file");
+  auto content = read_all(file.get(), quoted(input.host));
+  if (!content) return std::unexpected(content.error());
+  return CallFile{input.name, std::move(*content)};
+}
+
+bool wants_text(const Tool* tool, const std::string& name) {
+  const Argument* argument = tool != nullptr ? tool->find_argument(name) : nullptr;
+  if (argument == nullptr || argument->type != ArgumentType::json) return true;
+  return argument->schema.accepts(json::value("")) || !argument->definition.contains("type");
+}
+
+// key=value words as the tool wants them: `limit=50` is a number for a tool that takes a number,
+// and the text "50" for one that takes text.
+Result<json::object> make_arguments(const CallCommand& command, const Rules& rules) {
+  if (command.arguments_json) {
+    auto parsed = parse_json(*command.arguments_json);
+    if (!parsed) {
+      Error error = parsed.error();
+      error.message = "--args: " + error.message;
+      return std::unexpected(error);
+    }
+    if (!parsed->is_object())
+      return fail(Reason::argument, "--args is not a JSON object",
+                  R"(write for example --args '{"limit": 50}')");
+    return std::move(parsed->get_object());
+  }
+  const auto found = rules.tools.find(command.tool);
+  const Tool* tool = found != rules.tools.end() ? &found->second : nullptr;
+  json::object arguments;
+  for (const auto& [key, text] : command.argument_words) {
+    if (!wants_text(tool, key))
+      if (auto parsed = parse_json(text)) {
+        arguments[key] = std::move(*parsed);
+        continue;
+      }
+    arguments[key] = text;  // what is wrong with it is for the gate to say
+  }
+  return arguments;
+}
+
+Result<CallRequest> make_request(const CallCommand& command, const Rules& rules) {
+  CallRequest request = command.request;
+  request.tool = command.tool;
+  auto arguments = make_arguments(command, rules);
+  if (!arguments) return std::unexpected(arguments.error());
+  request.arguments = std::move(*arguments);
+  for (const InputFile& input : command.inputs) {
+    auto file = read_input(input);
+    if (!file) return std::unexpected(file.error());
+    request.files.push_back(std::move(*file));
+  }
+  if (command.read_stdin) {
+    auto input = read_all(STDIN_FILENO, "standard input");
+    if (!input) return std::unexpected(input.error());
+    request.input = std::move(*input);
+  }
+  return request;
+}
+
+// Puts what came back into the current directory, as far as it was asked for with --out: what the
+// tool collects by itself must not reach files that nobody named. Never over a file that is there.
+bool put_files(const CallCommand& command, CallResult& result) {
+  const Fd here(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  bool all = true;
+  for (const auto& [name, content] : result.collected) {
+    const auto matches = [&name](const std::string& text) {
+      const auto glob = Glob::parse(text);
+      return glob && glob->matches(name);
+    };
+    if (std::ranges::none_of(command.request.collect, matches)) continue;
+    const auto put = put_new_file(here.get(), name, content);
+    if (put) continue;
+    result.findings.push_back({"not_exported", name, put.error().message});
+    all = false;
+  }
+  return all;
+}
+
+// What a person at a terminal wants to see: the tool's output as it is, and ours on stderr.
+void tell(const CallResult& result) {
+  if (result.data && result.output.empty())
+    (void)write_all(STDOUT_FILENO, json::serialize(*result.data) + "\n");
+  (void)write_all(STDOUT_FILENO, result.output);
+  (void)write_all(STDERR_FILENO, result.error);
+  if (!result.message.empty()) {
+    const std::string rule = result.rule.empty() ? "" : " (" + result.rule + ")";
+    const std::string reason = result.reason == Reason::none
+                                   ? ""
+                                   : std::string(name_of(result.status)) + ", " +
+                                         std::string(name_of(result.reason)) + ": ";
+    say(reason + result.message + rule);
+  }
+  if (!result.hint.empty()) say("hint: " + result.hint);
+  if (result.retry_after_ms)
+    say("try again in " + std::to_string((*result.retry_after_ms + 999) / 1000) + " s");
+  for (const Finding& finding : result.findings)
+    say(finding.kind + ": " + finding.path + ": " + finding.why);
+}
+
+}  // namespace
+
+int call_command(std::span<const char* const> words) {
+  if (auto streams = open_missing_streams(); !streams) {
+    print_error(streams.error());
+    return kCouldNotStart;
+  }
+  const auto refuse = [](const Error& error) {
+    print_error(error);
+    return kCouldNotStart;
+  };
+  auto command = parse_call(words);
+  if (!command) return refuse(command.error());
+  if (command->help) {
+    std::fputs(call_help_text().c_str(), stdout);
+    return 0;
+  }
+  auto policy = load_policy_file(command->policy);
+  if (!policy) return kCouldNotStart;
+  auto request = make_request(*command, policy->rules());
+  if (!request) {
+    if (!command->json) return refuse(request.error());
+    CallResult result;
+    result.tool = command->tool;
+    result.caller = command->request.caller;
+    result.status = Status::blocked;
+    result.reason = request.error().reason;
+    result.rule = "request";
+    result.message = request.error().message;
+    result.hint = request.error().hint;
+    result.policy = policy->hash();
+    (void)write_all(STDOUT_FILENO, json::serialize(to_json(result)) + "\n");
+    return kCouldNotStart;
+  }
+
+  BoundaryOptions options;
+  if (command->state) {
+    options.state = *command->state;
+  } else {
+    // Opened once so that it is there, with all directories above it.
+    if (auto made = open_state_directory(""); !made) return refuse(made.error());
+    auto path = private_state_directory();
+    if (!path) return refuse(path.error());
+    options.state = *path;
+  }
+  auto boundary = Boundary::open(std::move(*policy), options);
+  if (!boundary) return refuse(boundary.error());
+
+  Fd cancel = catch_signals();
+  CallResult result = boundary->call(*request, {.cancel = cancel.get()});
+  release_signals(std::move(cancel));
+  const bool put = put_files(*command, result);
+
+  if (command->json) {
+    if (!write_all(STDOUT_FILENO, json::serialize(to_json(result)) + "\n")) return kCouldNotStart;
+  } else {
+    tell(result);
+  }
+  const int code = exit_code_of(result);
+  return code == 0 && !put ? 1 : code;
+}
+
+}  // namespace sallyport

@@ -1,0 +1,53 @@
+#include "door/cli/in_cell_command.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "base/text.h"
+#include "tool/file_work.h"
+
+namespace sallyport {
+namespace {
+
+std::string read_input() {
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t size = ::read(STDIN_FILENO, buffer, sizeof(buffer));
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(size));
+  }
+}
+
+// The model reads these lines as they are.
+int refuse(const Error& error) {
+  std::fprintf(stderr, "%s\n", escape_for_terminal(error.message).c_str());
+  if (!error.hint.empty())
+    std::fprintf(stderr, "hint: %s\n", escape_for_terminal(error.hint).c_str());
+  return 1;
+}
+
+}  // namespace
+
+int in_cell_command(std::span<const char* const> words) {
+  const auto action = words.size() == 1 ? file_action(words[0]) : std::nullopt;
+  if (!action)
+    return refuse({Reason::argument, "in-cell takes one of: read, write, list",
+                   "it is what the file tools run; call them with `sallyport call`"});
+  // Past the limit of a file's size, write() is to say so.
+  std::signal(SIGXFSZ, SIG_IGN);
+  auto order = parse_file_order(read_input());
+  if (!order) return refuse(order.error());
+  auto answer = do_file_work(*action, *order);
+  if (!answer) return refuse(answer.error());
+  const std::string text = canonical_json(*answer);
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  return written && std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace sallyport

@@ -1,0 +1,364 @@
+// What no section can see alone: names that lead nowhere, what exceeds the ceiling, approvals that
+// nobody can give, grants that are denied.
+#include <algorithm>
+#include <initializer_list>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "input/url.h"
+#include "policy/limit_value.h"
+#include "policy/load.h"
+
+namespace sallyport {
+namespace {
+
+using Keys = std::initializer_list<std::string_view>;
+
+std::string rule_of(Keys keys) {
+  std::string rule;
+  for (const std::string_view key : keys)
+    rule.append(rule.empty() ? "" : ".").append(key);
+  return rule;
+}
+
+class Checker {
+ public:
+  Checker(const Node& root, const Rules& rules, Notes& notes)
+      : root_(root), rules_(rules), notes_(notes) {}
+
+  void check() {
+    check_callers();
+    check_roles();
+    check_ceiling_limits();
+    for (const auto& [name, tool] : rules_.tools)
+      check_tool(tool);
+    check_credentials();
+    check_tests();
+  }
+
+ private:
+  // Where a value stands, or, if it is not there, the nearest thing around it. Only called to
+  // report.
+  [[nodiscard]] Place place_of(Keys keys) const {
+    const Node* node = &root_;
+    Place place = root_.place;
+    for (const std::string_view key : keys) {
+      node = find(*node, key);
+      if (!node) return place;
+      place = node->place;
+    }
+    return place;
+  }
+
+  [[nodiscard]] bool is_written(Keys keys) const {
+    const Node* node = &root_;
+    for (const std::string_view key : keys)
+      if (node = find(*node, key); !node) return false;
+    return true;
+  }
+
+  // As Node::find, without a walk through a thousand tools for each of them.
+  [[nodiscard]] const Node* find(const Node& map, std::string_view key) const {
+    if (map.entries.size() < 32) return map.find(key);
+    auto& index = indexes_[&map];
+    if (index.empty())
+      for (const NodeEntry& entry : map.entries)
+        index.emplace(entry.key.text, &entry.value);
+    const auto found = index.find(key);
+    return found == index.end() ? nullptr : found->second;
+  }
+
+  void refuse(Keys keys, std::string message, std::string hint) const {
+    refuse_at(place_of(keys), rule_of(keys), std::move(message), std::move(hint));
+  }
+  void refuse_at(Place place, std::string rule, std::string message, std::string hint) const {
+    if (notes_.full()) return;
+    notes_.problems.push_back({notes_.file, place.line, place.column, std::move(rule),
+                               std::move(message), std::move(hint)});
+  }
+  void warn_at(Place place, std::string rule, std::string message, std::string hint) const {
+    notes_.warnings.push_back({notes_.file, place.line, place.column, std::move(rule),
+                               std::move(message), std::move(hint)});
+  }
+
+  template <class Thing>
+  static std::string suggest(std::string_view name,
+                             const std::map<std::string, Thing, std::less<>>& things,
+                             std::string_view section) {
+    std::vector<std::string_view> names;
+    names.reserve(things.size());
+    for (const auto& [each, thing] : things)
+      names.push_back(each);
+    if (const auto meant = nearest(name, names))
+      return "did you mean '" + std::string(*meant) + "'?";
+    return "describe it under `" + std::string(section) + "`";
+  }
+
+  void check_callers() const {
+    for (const auto& [name, caller] : rules_.callers) {
+      if (caller.role.empty()) {
+        warn_at(caller.place, rule_of({"callers", name}),
+                "the caller has no role, and so no permissions", "write role: NAME");
+      } else if (!rules_.roles.contains(caller.role)) {
+        refuse({"callers", name, "role"}, "there is no role " + quoted(caller.role),
+               suggest(caller.role, rules_.roles, "roles"));
+      }
+      if (caller.tenant != "default" && !rules_.tenants.contains(caller.tenant))
+        refuse({"callers", name, "tenant"}, "there is no tenant " + quoted(caller.tenant),
+               suggest(caller.tenant, rules_.tenants, "tenants"));
+    }
+  }
+
+  void check_roles() {
+    for (const auto& [name, caller] : rules_.callers)
+      callers_of_[caller.role].push_back(&caller);
+    for (const auto& [name, role] : rules_.roles)
+      if (!callers_of_.contains(name))
+        warn_at(role.place, rule_of({"roles", name}), "nobody has this role",
+                "give it to a caller, or take it out");
+  }
+
+  // --- the ceiling
+
+  void check_limits(const LimitRules& limits, std::string_view section,
+                    std::string_view name) const {
+#define SALLYPORT_CHECK_LIMIT(limit, type, sentence)                                               \
+  if (limits.limit && rules_.ceiling.limits.limit && *limits.limit > *rules_.ceiling.limits.limit) \
+    exceeds(section, name, #limit, limit_text(*limits.limit),                                      \
+            limit_text(*rules_.ceiling.limits.limit));
+    SALLYPORT_LIMITS(SALLYPORT_CHECK_LIMIT)
+#undef SALLYPORT_CHECK_LIMIT
+  }
+
+  void exceeds(std::string_view section, std::string_view name, std::string_view limit,
+               const std::string& value, const std::string& most) const {
+    const std::string message = value + " is more than the ceiling, " + most;
+    const std::string hint =
+        "write at most " + most + ", or raise ceiling.limits." + std::string(limit);
+    if (name.empty())
+      refuse({section, "limits", limit}, message, hint);
+    else if (is_written({section, name, "limits", limit}))  // else it is of `defaults`
+      refuse({section, name, "limits", limit}, message, hint);
+  }
+
+  void check_ceiling_limits() const {
+    check_limits(rules_.defaults.limits, "defaults", {});
+    for (const auto& [name, tool] : rules_.tools)
+      check_limits(tool.limits, "tools", name);
+    for (const auto& [name, role] : rules_.roles)
+      check_limits(role.limits, "roles", name);
+    for (const auto& [name, tenant] : rules_.tenants)
+      check_limits(tenant.limits, "tenants", name);
+    for (const auto& [name, caller] : rules_.callers)
+      check_limits(caller.limits, "callers", name);
+  }
+
+  // The rule that denies `path`, something above it, all that is in it, or a named thing below it.
+  // A grant shows everything below it, so what is denied there by name would be shown.
+  [[nodiscard]] const DenyRule* denied(const std::string& path) const {
+    for (const DenyRule& rule : rules_.ceiling.deny_files) {
+      for (std::size_t end = path.size(); end != std::string::npos && end > 0;
+           end = path.rfind('/', end - 1))
+        if (rule.glob.matches(std::string_view(path).substr(1, end - 1))) return &rule;
+      const std::string below = (path == "/" ? path : path + "/");
+      if (rule.glob.matches(std::string_view(below + "\x01").substr(1))) return &rule;
+      const std::string_view literal =
+          std::string_view(rule.text).substr(0, rule.text.find_first_of("*?[\\"));
+      if (literal.starts_with(below)) return &rule;
+    }
+    return nullptr;
+  }
+
+  void check_files(const Tool& tool) const {
+    for (const auto& [key, list] :
+         {std::pair{"read", &tool.files.read}, std::pair{"write", &tool.files.write}})
+      for (const FileRule& rule : *list)
+        if (const DenyRule* deny = denied(rule.host))
+          refuse_at(
+              rule.place, rule_of({"tools", tool.name, "files", key}),
+              quoted(rule.host) + " would show what the ceiling denies, " + quoted(deny->text),
+              "grant another path, or change ceiling.files.deny");
+    for (const Argument& argument : tool.args) {
+      if (argument.below.empty()) continue;
+      if (const DenyRule* deny = denied(argument.below))
+        refuse(
+            {"tools", tool.name, "args", argument.name, "below"},
+            quoted(argument.below) + " would show what the ceiling denies, " + quoted(deny->text),
+            "name another directory, or change ceiling.files.deny");
+      if (tool.kind == ToolKind::command && !is_shown(tool, argument.below))
+        refuse({"tools", tool.name, "args", argument.name, "below"},
+               "the tool does not see " + quoted(argument.below),
+               "show it to the tool under files.read or files.write");
+    }
+  }
+
+  static bool is_shown(const Tool& tool, const std::string& path) {
+    const auto shows = [&](const FileRule& rule) {
+      return path == rule.host || rule.host == "/" || path.starts_with(rule.host + "/");
+    };
+    return std::ranges::any_of(tool.files.read, shows) ||
+           std::ranges::any_of(tool.files.write, shows);
+  }
+
+  // Whether every host of `allowed` is one of `deny`.
+  static bool covers(const HostPattern& deny, const HostPattern& allowed) {
+    if (!allowed.covers_subdomains()) return deny.matches(allowed.base());
+    return deny.covers_subdomains() &&
+           (deny.base() == allowed.base() || deny.matches(allowed.base()));
+  }
+
+  [[nodiscard]] const HostPattern* denied_host(const HostPattern& host) const {
+    for (const HostPattern& deny : rules_.ceiling.deny_hosts)
+      if (covers(deny, host)) return &deny;
+    return nullptr;
+  }
+
+  void check_network(const NetworkRules& network, const std::string& rule) const {
+    for (const HostRule& host : network.allow) {
+      const HostPattern* deny = denied_host(host.host);
+      std::string_view who = "the ceiling";
+      for (const HostPattern& own : network.deny)
+        if (!deny && covers(own, host.host)) {
+          deny = &own;
+          who = "the same `network`";
+        }
+      if (deny)
+        refuse_at(host.place, rule + ".allow",
+                  quoted(host.host.to_text()) + " is denied by " + std::string(who) + ", as " +
+                      quoted(deny->to_text()),
+                  "take one of the two out");
+    }
+  }
+
+  // --- tools
+
+  void check_tool(const Tool& tool) {
+    // A promise about data that no call could keep: the tool would run, and then fail.
+    const bool runs_code = tool.kind == ToolKind::builtin && tool.builtin <= Builtin::run_command;
+    if (tool.output.schema && !tool.result_json && (tool.kind == ToolKind::command || runs_code))
+      refuse({"tools", tool.name, "output"},
+             "there is a schema for the result, and the tool gives text",
+             "write result: json, or take the schema out");
+    check_files(tool);
+    if (is_written({"tools", tool.name, "network"}))
+      check_network(tool.network, rule_of({"tools", tool.name, "network"}));
+    for (const std::string& name : tool.credentials)
+      if (!rules_.credentials.contains(name))
+        refuse({"tools", tool.name, "credentials"}, "there is no credential " + quoted(name),
+               suggest(name, rules_.credentials, "credentials"));
+    if (tool.kind == ToolKind::http) check_http(tool);
+    if (tool.approval) check_approval(tool, *tool.approval);
+  }
+
+  void check_http(const Tool& tool) const {
+    std::string plain = tool.http.url.substr(0, tool.http.url.find_first_of("{?"));
+    const auto url = Url::parse(plain, {.allow_ip = true, .allow_internal = true});
+    if (!url) return;
+    const auto* host = std::get_if<HostName>(&url->host());
+    if (!host) return;
+    for (const HostPattern& deny : rules_.ceiling.deny_hosts)
+      if (deny.matches(*host))
+        refuse({"tools", tool.name, "http", "url"},
+               quoted(host->to_text()) + " is denied by the ceiling, as " + quoted(deny.to_text()),
+               "take one of the two out");
+    for (const std::string& name : tool.credentials) {
+      const auto credential = rules_.credentials.find(name);
+      if (credential == rules_.credentials.end()) continue;
+      const auto matches = [&](const HostPattern& to) { return to.matches(*host); };
+      if (std::ranges::none_of(credential->second.to, matches))
+        refuse({"tools", tool.name, "credentials"},
+               "the credential " + quoted(name) + " is not for " + quoted(host->to_text()) +
+                   ", the only host that the tool reaches",
+               "take it out, or add the host to its `to`");
+    }
+  }
+
+  [[nodiscard]] bool may_call(const Caller& caller, const Tool& tool) const {
+    const auto role = rules_.roles.find(caller.role);
+    if (role == rules_.roles.end()) return tool.needs.empty();
+    const auto& has = role->second.permissions;
+    return std::ranges::all_of(tool.needs, [&](const std::string& need) {
+      return std::ranges::find(has, need) != has.end() ||
+             std::ranges::find(has, "admin") != has.end();
+    });
+  }
+
+  void check_approval(const Tool& tool, const ApprovalRule& approval) const {
+    std::size_t approvers = 0;
+    bool known = true;
+    for (const std::string& role : approval.by) {
+      if (!rules_.roles.contains(role)) {
+        known = false;
+        refuse({"tools", tool.name, "approval", "by"}, "there is no role " + quoted(role),
+               suggest(role, rules_.roles, "roles"));
+      } else if (const auto found = callers_of_.find(role); found != callers_of_.end()) {
+        approvers += found->second.size();
+      }
+    }
+    if (!known || approval.by.empty()) return;
+    // Nobody approves a call of their own.
+    const bool possible = std::ranges::any_of(rules_.callers, [&](const auto& entry) {
+      const Caller& caller = entry.second;
+      const bool own = std::ranges::find(approval.by, caller.role) != approval.by.end();
+      return may_call(caller, tool) && approvers - (own ? 1 : 0) >= approval.count;
+    });
+    if (possible) return;
+    if (approvers < approval.count)
+      return refuse({"tools", tool.name, "approval"},
+                    std::to_string(approval.count) + " must approve, and only " +
+                        std::to_string(approvers) + " of the callers can",
+                    "give the role to more callers, or ask for fewer approvals");
+    if (std::ranges::any_of(rules_.callers,
+                            [&](const auto& entry) { return may_call(entry.second, tool); }))
+      refuse({"tools", tool.name, "approval"},
+             "nobody could approve a call: whoever may call is one of those who approve, and never "
+             "approves a call of their own",
+             "give the role to one more caller");
+  }
+
+  void check_credentials() const {
+    std::vector<std::string_view> used;
+    for (const auto& [name, tool] : rules_.tools)
+      used.insert(used.end(), tool.credentials.begin(), tool.credentials.end());
+    std::ranges::sort(used);
+    for (const auto& [name, credential] : rules_.credentials) {
+      for (const HostPattern& to : credential.to)
+        if (const HostPattern* deny = denied_host(to))
+          refuse({"credentials", name, "to"},
+                 quoted(to.to_text()) + " cannot be reached: the ceiling denies " +
+                     quoted(deny->to_text()),
+                 "take one of the two out");
+      if (!std::ranges::binary_search(used, std::string_view(name)))
+        warn_at(credential.place, rule_of({"credentials", name}), "no tool uses this credential",
+                "name it under `credentials` of a tool, or take it out");
+    }
+    check_network(rules_.defaults.network, "defaults.network");
+  }
+
+  void check_tests() const {
+    for (std::size_t i = 0; i < rules_.tests.size(); ++i) {
+      const PolicyTest& test = rules_.tests[i];
+      const std::string rule = "tests[" + std::to_string(i) + "]";
+      if (!test.caller.empty() && !rules_.callers.contains(test.caller))
+        refuse_at(test.place, rule + ".as", "there is no caller " + quoted(test.caller),
+                  suggest(test.caller, rules_.callers, "callers"));
+      if (!test.tool.empty() && !rules_.tools.contains(test.tool) && test.reason != "unknown_tool")
+        refuse_at(test.place, rule + ".call", "there is no tool " + quoted(test.tool),
+                  suggest(test.tool, rules_.tools, "tools"));
+    }
+  }
+
+  const Node& root_;
+  const Rules& rules_;
+  Notes& notes_;
+  std::map<std::string, std::vector<const Caller*>, std::less<>> callers_of_;  // by role
+  mutable std::map<const Node*, std::unordered_map<std::string_view, const Node*>> indexes_;
+};
+
+}  // namespace
+
+void check_rules(const Node& root, const Rules& rules, Notes& notes) {
+  Checker(root, rules, notes).check();
+}
+
+}  // namespace sallyport

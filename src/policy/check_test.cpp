@@ -1,0 +1,151 @@
+#include "policy/problem_rows.h"
+#include "policy/rules.h"
+
+namespace sallyport {
+namespace {
+
+TEST(PolicyChecks, WhatNoSectionSeesAloneIsFound) {
+  constexpr ProblemRow kRows[] = {
+      {kVersion "callers:\n  c: {role: editr}\nroles:\n  editor: [a]\n",
+       "f:3:13: callers.c.role: there is no role 'editr' (did you mean 'editor'?)"},
+      {kVersion "callers:\n  c: {tenant: x}\n",
+       "f:3:15: callers.c.tenant: there is no tenant 'x' (describe it under `tenants`)"},
+      {kTool "credentials: [x]\n",
+       "f:6:18: tools.t.credentials: there is no credential 'x' (describe it under `credentials`)"},
+      {kTool "screen: blok\n",
+       "f:6:13: tools.t.screen: there is no 'blok' here (did you mean 'block'? it is one of none, "
+       "warn, approve, block)"},
+      {kTool "approval: {by: [lead]}\n",
+       "f:6:20: tools.t.approval.by: there is no role 'lead' (describe it under `roles`)"},
+      {kTool "approval: {by: []}\n",
+       "f:6:20: tools.t.approval.by: the list is empty, and so nobody could approve (name a role "
+       "that may)"},
+      {kVersion "ceiling: {limits: {timeout: 5s}}\ntools:\n  t: {run: [x], needs: [], limits: "
+                "{timeout: 6s}}\n",
+       "f:4:46: tools.t.limits.timeout: 6s is more than the ceiling, 5s (write at most 5s, or "
+       "raise ceiling.limits.timeout)"},
+      {kVersion "ceiling: {limits: {timeout: 5s}}\ndefaults: {limits: {timeout: 1min}}\n",
+       "f:3:30: defaults.limits.timeout: 1min is more than the ceiling, 5s (write at most 5s, or "
+       "raise ceiling.limits.timeout)"},
+      {kVersion "ceiling: {files: {deny: [\"/**/.ssh/**\"]}}\ntools:\n  t: {run: [x], needs: [], "
+                "files: {read: [/home/u/.ssh]}}\n",
+       "f:4:43: tools.t.files.read: '/home/u/.ssh' would show what the ceiling denies, "
+       "'/**/.ssh/**' (grant another path, or change ceiling.files.deny)"},
+      {kVersion "ceiling: {files: {deny: [/etc/shadow]}}\ntools:\n  t: {run: [x], needs: [], "
+                "files: {read: [/etc]}}\n",
+       "f:4:43: tools.t.files.read: '/etc' would show what the ceiling denies, '/etc/shadow' "
+       "(grant another path, or change ceiling.files.deny)"},
+      {kVersion "ceiling: {network: {deny: [\"*.x.y\"]}}\ntools:\n  t: {run: [x], needs: [], "
+                "network: {allow: [a.x.y]}}\n",
+       "f:4:46: tools.t.network.allow: 'a.x.y' is denied by the ceiling, as '*.x.y' (take one of "
+       "the two out)"},
+      {kVersion "tests: [{as: a, call: b, expect: allowed}]\n",
+       "f:2:9: tests[0].as: there is no caller 'a' (describe it under `callers`)"},
+      {kVersion "callers: {a: {}}\ntests: [{as: a, call: b, expect: blocked, reason: permision}]\n",
+       "f:3:9: tests[0].call: there is no tool 'b' (describe it under `tools`)"},
+      {kVersion "roles: {lead: [x]}\ncallers: {a: {role: lead}}\ntools: {t: {run: [x], needs: [x], "
+                "approval: {by: [lead]}}}\n",
+       "f:4:45: tools.t.approval: nobody could approve a call: whoever may call is one of those "
+       "who approve, and never approves a call of their own (give the role to one more caller)"},
+      {kVersion "roles: {lead: [x]}\ncallers: {a: {role: lead}}\ntools: {t: {run: [x], needs: [x], "
+                "approval: {by: [lead], count: 2}}}\n",
+       "f:4:45: tools.t.approval: 2 must approve, and only 1 of the callers can (give the role to "
+       "more callers, or ask for fewer approvals)"},
+      {kVersion "ceiling: {network: {deny: [a.b]}}\ncredentials: {c: {from: \"env:X\", inject: "
+                "bearer, to: [a.b]}}\n",
+       "f:3:54: credentials.c.to: 'a.b' cannot be reached: the ceiling denies 'a.b' (take one of "
+       "the two out)"},
+      {kVersion "credentials: {c: {from: \"env:X\", inject: bearer, to: [a.b]}}\ntools: {t: {http: "
+                "{method: GET, url: \"https://c.d/\"}, needs: [], credentials: [c]}}\n",
+       "f:3:79: tools.t.credentials: the credential 'c' is not for 'c.d', the only host that the "
+       "tool reaches (take it out, or add the host to its `to`)"},
+      {kVersion
+       "ceiling: {limits: {memory: 1GiB}}\nroles: {r: {permissions: [], limits: {memory: 2GiB}}}\n",
+       "f:3:47: roles.r.limits.memory: 2GiB is more than the ceiling, 1GiB (write at most 1GiB, or "
+       "raise ceiling.limits.memory)"},
+      {kVersion "ceiling: {limits: {memory: 1GiB}}\ntenants: {r: {limits: {memory: 2GiB}}}\n",
+       "f:3:32: tenants.r.limits.memory: 2GiB is more than the ceiling, 1GiB (write at most 1GiB, "
+       "or raise ceiling.limits.memory)"},
+      {kVersion "ceiling: {limits: {memory: 1GiB}}\ncallers: {r: {limits: {memory: 2GiB}}}\n",
+       "f:3:32: callers.r.limits.memory: 2GiB is more than the ceiling, 1GiB (write at most 1GiB, "
+       "or raise ceiling.limits.memory)"},
+      {kVersion "ceiling: {files: {deny: [etc]}}\n",
+       "f:2:26: ceiling.files.deny[0]: 'etc' is not an absolute path (write an absolute path such "
+       "as /srv/data, without '.', '..' and '//')"},
+      {kVersion "callers: {a: {}}\ntools: {b: {run: [x], needs: []}}\ntests: [{as: a, call: b, "
+                "expect: allowed, reason: argument}]\n",
+       "f:4:9: tests[0]: a call that is allowed has no reason (leave `reason` out)"},
+  };
+  expect_problems(kRows);
+}
+
+TEST(PolicyChecks, AGrantMayNotShowWhatTheCeilingDenies) {
+  const auto loads = [](std::string_view deny, std::string_view grant) {
+    return Policy::parse(std::string(kVersion "ceiling: {files: {deny: [\"") + std::string(deny) +
+                         "\"]}}\ntools: {t: {run: [x], needs: [], files: {read: [" +
+                         std::string(grant) + ":/data]}}}\n")
+        .has_value();
+  };
+  EXPECT_FALSE(loads("/etc/shadow", "/etc/shadow"));
+  EXPECT_FALSE(loads("/etc/shadow", "/etc"));
+  EXPECT_FALSE(loads("/etc/shadow", "/"));
+  EXPECT_FALSE(loads("/etc", "/etc/ssl/private"));
+  EXPECT_FALSE(loads("/**/.ssh/**", "/home/a/.ssh"));
+  EXPECT_FALSE(loads("/**/.ssh/**", "/home/a/.ssh/keys/old"));
+  EXPECT_FALSE(loads("/**/.ssh", "/home/a/.ssh/keys"));
+  EXPECT_FALSE(loads("/home/*", "/home"));
+  EXPECT_TRUE(loads("/etc/shadow", "/etc/shadow2"));
+  EXPECT_TRUE(loads("/etc/shadow", "/srv"));
+  EXPECT_TRUE(loads("/**/.ssh/**", "/srv/data"));
+  EXPECT_TRUE(loads("/srv/*.key", "/srv/data"));
+}
+
+TEST(PolicyChecks, AHostThatIsDeniedAsAWholeCannotBeAllowed) {
+  const auto loads = [](std::string_view deny, std::string_view allow) {
+    return Policy::parse(std::string(kVersion "ceiling: {network: {deny: [\"") + std::string(deny) +
+                         "\"]}}\ntools: {t: {run: [x], needs: [], network: {allow: [\"" +
+                         std::string(allow) + "\"]}}}\n")
+        .has_value();
+  };
+  EXPECT_FALSE(loads("a.com", "a.com"));
+  EXPECT_FALSE(loads("a.com", "A.com:8443"));
+  EXPECT_FALSE(loads("*.a.com", "b.a.com"));
+  EXPECT_FALSE(loads("*.a.com", "*.a.com"));
+  EXPECT_FALSE(loads("*.a.com", "*.b.a.com"));
+  EXPECT_TRUE(loads("*.a.com", "a.com"));
+  EXPECT_TRUE(loads("b.a.com", "*.a.com"));  // in part: held when the call connects
+  EXPECT_TRUE(loads("*.a.com", "nota.com"));
+}
+
+TEST(PolicyChecks, AnApprovalThatSomebodyCanGiveLoads) {
+  EXPECT_TRUE(Policy::parse(kVersion R"(
+roles: { lead: [x], staff: [x] }
+callers: { a: { role: lead }, b: { role: lead }, c: { role: staff } }
+tools:
+  one: { run: [x], needs: [x], irreversible: true, approval: { by: [lead] } }
+  two: { run: [x], needs: [x], approval: { by: [lead], count: 2 } }
+)"));
+}
+
+TEST(PolicyChecks, WhatIsOddButLoadsIsAWarning) {
+  const auto policy = Policy::parse(kVersion R"(
+roles: { ghost: [x] }
+callers: { nobody: {} }
+credentials: { unused: { from: "env:X", inject: bearer, to: [a.com] } }
+)",
+                                    "f");
+  ASSERT_TRUE(policy);
+  std::vector<std::string> said;
+  for (const PolicyProblem& warning : policy->warnings())
+    said.push_back(to_text(warning));
+  EXPECT_EQ(said, (std::vector<std::string>{
+                      "f:3:10: roles.ghost: nobody has this role (give it to a caller, or take it "
+                      "out)",
+                      "f:4:12: callers.nobody: the caller has no role, and so no permissions "
+                      "(write role: NAME)",
+                      "f:5:16: credentials.unused: no tool uses this credential (name it under "
+                      "`credentials` of a tool, or take it out)"}));
+}
+
+}  // namespace
+}  // namespace sallyport

@@ -1,0 +1,293 @@
+#include "policy/problem_rows.h"
+#include "policy/rules.h"
+
+namespace sallyport {
+namespace {
+
+TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
+  constexpr ProblemRow kRows[] = {
+      {kTool "irreversible: true\n",
+       "f:4:5: tools.t.approval: the key 'approval' is missing (an irreversible tool asks for "
+       "approval: say by whom, as approval: {by: [ROLE]})"},
+      {kVersion "tools:\n  t:\n    run: [x, {limit}]\n    needs: []\n",
+       R"(f:4:14: tools.t.run[1]: a text is wanted here, and this is a mapping (quote this: "{limit}"))"},
+      {kVersion "tools:\n  t:\n    run: [x, \"{limit}\"]\n    needs: []\n",
+       "f:4:14: tools.t.run[1]: the placeholder {limit} in '{limit}' has no argument of that name "
+       "(declare it under args, or write {{ and }} for braces themselves)"},
+      {kVersion "tools:\n  t:\n    run: [x]\n",
+       "f:4:5: tools.t.needs: the key 'needs' is missing (it says: The permissions that a caller "
+       "must have; `[]` for none.)"},
+      {kVersion "tools:\n  t:\n    needs: []\n",
+       "f:4:5: tools.t: the tool does not say what it is (write one of use, run, http and mcp; or "
+       "tier: inline or tier: thread for a function of the host program)"},
+      {kVersion "tools:\n  t: {use: run_python, run: [x], needs: []}\n",
+       "f:3:6: tools.t: the tool has both 'use' and 'run' (a tool has one of use, run, http and "
+       "mcp)"},
+      {kVersion "tools:\n  t: {use: run_pyton, needs: []}\n",
+       "f:3:12: tools.t.use: there is no 'run_pyton' here (did you mean 'run_python'? it is one of "
+       "run_python, run_javascript, run_shell, run_command, read_file, write_file, list_files, "
+       "http_fetch, sql)"},
+      {kVersion "tools:\n  t: {run: [], needs: []}\n",
+       R"(f:3:12: tools.t.run: the command is empty (write [/usr/bin/program, --option, "{name}"]))"},
+      {kVersion "tools:\n  t: {run: [\"{p}\"], needs: [], args: {p: {type: string}}}\n",
+       "f:3:13: tools.t.run[0]: the program itself cannot be an argument (write its path, such as "
+       "/usr/bin/program)"},
+      {kVersion "tools:\n  t: {run: [bin/x], needs: []}\n",
+       "f:3:13: tools.t.run[0]: 'bin/x' is neither an absolute path nor the bare name of a program "
+       "(write it as /usr/bin/program or program)"},
+      {kVersion "tools:\n  t: {run: x y, needs: []}\n",
+       "f:3:12: tools.t.run: a list is wanted here, and this is a single value (write [x y])"},
+      {kTool "network: {allow: [127.0.0.1]}\n", "f:6:23: tools.t.network.allow[0]:"},
+      {kTool "network: all\n",
+       "f:6:14: tools.t.network: `none` or a mapping is wanted here, and this is 'all' (write "
+       "none, or {allow: [api.example.com]})"},
+      {kTool R"(network: {allow: ["a:b"]})"
+             "\n",
+       "f:6:23: tools.t.network.allow[0]:"},
+      {kTool "network: {allow: [{host: a.b, scheme: tcp}]}\n",
+       "f:6:23: tools.t.network.allow[0]: tcp has no port of its own (write the port)"},
+      {kTool "network: {allow: [{host: a.b, address: 10.0.0.1}]}\n",
+       "f:6:23: tools.t.network.allow[0]: '10.0.0.1' is not an address of the open internet "
+       "(private) (write internal: true if it is meant)"},
+      {kTool "network: {allow: [{host: a.b, methods: [GET]}]}\n",
+       "f:6:23: tools.t.network.allow[0]: methods and paths cannot be seen in https (write "
+       "inspect: true, or leave them out)"},
+      {kTool "files: {read: [data]}\n",
+       "f:6:20: tools.t.files.read[0]: 'data' is not an absolute path (write an absolute path such "
+       "as /srv/data, without '.', '..' and '//')"},
+      {kTool "files: {read: [/a/../b]}\n",
+       "f:6:20: tools.t.files.read[0]: '/a/../b' contains '..' (write an absolute path such as "
+       "/srv/data, without '.', '..' and '//')"},
+      {kTool "files: {read: [/a/*.csv]}\n",
+       "f:6:20: tools.t.files.read[0]: '/a/*.csv' is a glob, and a cell is shown whole directories "
+       "and files (write '/a'; globs narrow read_file, write_file and list_files)"},
+      {kTool "files: {read: [/a:]}\n",
+       R"(f:6:20: tools.t.files.read[0]: a text is wanted here, and this is a mapping (quote this: "/a:"))"},
+      {kTool "files: {read: [/a//b]}\n",
+       "f:6:20: tools.t.files.read[0]: '/a//b' has an empty component (write an absolute path such "
+       "as /srv/data, without '.', '..' and '//')"},
+      {kTool "files: {read: [/a, /a]}\n",
+       "f:6:24: tools.t.files: two entries would both be at '/a' (give one of them another INSIDE, "
+       "or leave one out)"},
+      {kTool "files: {read: /a}\n",
+       "f:6:19: tools.t.files.read: a list is wanted here, and this is a single value (write "
+       "[/a])"},
+      {kTool "files: {write_mode: cow}\n",
+       "f:6:25: tools.t.files.write_mode: there is no 'cow' here (it is one of direct, copy)"},
+      {kTool "tier: inline\n",
+       "f:4:5: tools.t.tier: the tiers inline and thread run functions of the host program, and "
+       "this is a tool of its own (write tier: process, or leave use, run, http and mcp out)"},
+      {kTool "commands: [ls]\n",
+       "f:6:15: tools.t.commands: 'commands' means nothing to this tool (it belongs to tools with "
+       "`use: run_command`)"},
+      {kTool "syscalls: nodejs\n",
+       "f:6:15: tools.t.syscalls: there is no 'nodejs' here (it is one of default, python-data, "
+       "node, build)"},
+      {kTool R"(require: ["land lock"])"
+             "\n",
+       "f:6:15: tools.t.require[0]: 'land lock' is not the name of a layer (write one such as "
+       "seccomp, or landlock:4 for its least version)"},
+      {kTool "collect: [/etc]\n", "f:6:15: tools.t.collect[0]:"},
+      {kTool "warm: true\n",
+       "f:6:11: tools.t.warm: 'warm' means nothing to this tool (it belongs to tools that run "
+       "code: run_python, run_javascript, run_shell)"},
+      {kTool "environment: {A: 1}\n",
+       R"(f:6:22: tools.t.environment.A: a text is wanted here, and the bare '1' is a number to some readers of YAML (quote this: "1"))"},
+      {kTool "output: {redact: [secret]}\n",
+       "f:6:23: tools.t.output.redact[0]: there is no 'secret' here (did you mean 'secrets'? it is "
+       "one of secrets, home_dirs, ip_addresses, temp_dirs, emails)"},
+      {kTool "output: {schema: {typ: object}}\n",
+       "f:6:23: tools.t.output.schema.typ: there is no keyword 'typ' in JSON Schema (did you mean "
+       "'type'?)"},
+      {kTool "approval: {when: {x: {minimum: 1}}, by: [lead]}\n",
+       "f:6:23: tools.t.approval.when.x: the tool has no argument 'x' (name an argument of the "
+       "tool)"},
+      {kVersion "tools: {t: {use: sql, needs: []}}\n",
+       "f:2:12: tools.t.database: the key 'database' is missing (write sqlite:/PATH)"},
+      {kVersion "tools: {t: {use: run_command, needs: []}}\n",
+       R"(f:2:12: tools.t.commands: the key 'commands' is missing (list what may run, such as [ls, "git status"]; an empty list allows nothing))"},
+      {kVersion R"(tools: {t: {use: run_command, needs: [], commands: ["ls | cat"]}})"
+                "\n",
+       "f:2:53: tools.t.commands[0]: '|' at column 4"},
+      {kVersion R"(tools: {t: {http: {method: get, url: "http://a.b/"}, needs: []}})"
+                "\n",
+       "f:2:28: tools.t.http.method: there is no 'get' here (it is one of GET, HEAD, POST, PUT, "
+       "PATCH, DELETE)"},
+      {kVersion
+       R"(tools: {t: {http: {method: GET, url: "https://{h}/"}, needs: [], args: {h: {type: host}}}})"
+       "\n",
+       "f:2:38: tools.t.http.url: the host of a URL cannot be an argument (write the host out; the "
+       "path and the query may hold placeholders)"},
+      {kVersion R"(tools: {t: {run: [a, "{x"], needs: []}})"
+                "\n",
+       "f:2:22: tools.t.run[1]: there is a '{' without its '}' in '{x' (write {{ for a brace "
+       "itself)"},
+      {kVersion R"(tools: {t: {run: [a, "x}"], needs: []}})"
+                "\n",
+       "f:2:22: tools.t.run[1]: there is a '}' without its '{' in 'x}' (write }} for a brace "
+       "itself)"},
+      {kVersion "tools: {t: {use: run_python, needs: [], preload: [numpy]}}\n",
+       "f:2:12: tools.t.preload: there is nothing to preload into without `warm` (write warm: "
+       "true)"},
+      {kVersion
+       R"(tools: {t: {use: sql, needs: [], database: "postgres://u:secret@h/d", tables: [a]}})"
+       "\n",
+       "f:2:44: tools.t.database: the database is given with a password in it (leave it out and "
+       "name one of `credentials`)"},
+      {kVersion "tools: {t: {use: sql, needs: [], database: sqlite:/x, tables: {a: []}}}\n",
+       "f:2:67: tools.t.tables.a: an empty list of columns allows nothing (write all, or leave the "
+       "table out)"},
+      {kVersion R"(tools: {t: {use: sql, needs: [], database: sqlite:/x, tables: ["a;b"]}})"
+                "\n",
+       "f:2:63: tools.t.tables: 'a;b'"},
+      {kVersion "tools: {t: {mcp: [npx], needs: []}}\n",
+       "f:2:12: tools.t.tools: the key 'tools' is missing (list the tools of the server that may "
+       "be used)"},
+      {kVersion "tools: {t: {tier: inline, needs: [], files: {read: [/a]}}}\n",
+       "f:2:45: tools.t.files: 'files' means nothing to this tool (it belongs to tools that run in "
+       "a cell)"},
+      {kVersion R"(tools: {t: {http: {method: GET, url: "https://a.b/{x}"}, needs: []}})"
+                "\n",
+       "f:2:19: tools.t.http: the placeholder {x} in 'https://a.b/{x}' has no argument of that "
+       "name (declare it under args, or write {{ and }} for braces themselves)"},
+      {kVersion
+       R"(tools: {t: {run: [x, "{limti}"], needs: [], input: json, args: {limit: {type: integer}}}})"
+       "\n",
+       "f:2:22: tools.t.run[1]: the placeholder {limti} in '{limti}' has no argument of that name "
+       "(did you mean {limit}?)"},
+      {kVersion
+       "tools: {t: {use: run_command, needs: [], commands: [ls], refuse_flags: {git: [-c]}}}\n",
+       "f:2:73: tools.t.refuse_flags.git: 'git' is not among the commands (leave it out, or add it "
+       "to `commands`)"},
+      {kVersion R"(tools: {t: {use: read_file, needs: [], files: {read: ["/*.csv"]}}})"
+                "\n",
+       "f:2:55: tools.t.files.read[0]: '/*.csv' has no directory before its glob (write one such "
+       "as /srv/data/*.csv)"},
+      {kVersion "tools: {t: {run: [x], needs: [], files: {read: [/:/]}}}\n",
+       "f:2:49: tools.t.files.read[0]: nothing can be placed at '/' in the cell (write "
+       "HOST:INSIDE, such as /srv:/data)"},
+      {kTool "dangerously_share_network: true\n",
+       "f:6:5: tools.t.dangerously_share_network: there is no key 'dangerously_share_network' here "
+       "(the keys here are use, description, needs, tier, args, run, http, mcp, tools, input, "
+       "result, collect, environment, rate, concurrency, limits, files, network, syscalls, "
+       "require, prefer, commands, refuse_flags, screen, warm, preload, irreversible, approval, "
+       "credentials, output, database, tables, rows)"},
+  };
+  expect_problems(kRows);
+}
+
+TEST(PolicyTools, AToolHasTheDefaultsThatItDoesNotReplace) {
+  const auto policy = Policy::parse(kVersion R"(
+defaults:
+  rate: 10/min
+  limits: { timeout: 10s, cpu: 5s }
+  syscalls: build
+  environment: { A: a, B: b }
+  output: { redact: [secrets] }
+tools:
+  plain: { run: [x], needs: [] }
+  own:
+    run: [x]
+    needs: []
+    rate: 1/s
+    limits: { timeout: 1s }
+    environment: { B: other }
+    output: { redact: [emails, secrets] }
+)");
+  ASSERT_TRUE(policy) << to_text(policy.error()[0]);
+  const Tool& plain = policy->rules().tools.at("plain");
+  EXPECT_EQ(to_text(plain.rates.at(0)), "10/min");
+  EXPECT_EQ(*plain.limits.timeout, std::chrono::seconds{10});
+  EXPECT_EQ(plain.syscalls, "build");
+  const Tool& own = policy->rules().tools.at("own");
+  ASSERT_EQ(own.rates.size(), 1u);
+  EXPECT_EQ(to_text(own.rates[0]), "1/s");
+  EXPECT_EQ(*own.limits.timeout, std::chrono::seconds{1});
+  EXPECT_EQ(*own.limits.cpu, std::chrono::seconds{5});
+  EXPECT_EQ(own.environment, (std::map<std::string, std::string>{{"A", "a"}, {"B", "other"}}));
+  EXPECT_EQ(own.output.redact, (std::vector<std::string>{"secrets", "emails"}));
+}
+
+TEST(PolicyTools, PlaceholdersAndBracesAreTakenApart) {
+  const auto policy = Policy::parse(kVersion R"(
+tools:
+  t:
+    run: [x, "{a}", "--b={a},{b}", "{{literal}}", "{arguments}"]
+    needs: []
+    args: { a: { type: string }, b: { type: integer } }
+)");
+  ASSERT_TRUE(policy) << to_text(policy.error()[0]);
+  const auto& run = policy->rules().tools.at("t").run;
+  ASSERT_EQ(run.size(), 5u);
+  ASSERT_TRUE(run[1].whole());
+  EXPECT_EQ(*run[1].whole(), "a");
+  ASSERT_EQ(run[2].pieces.size(), 4u);
+  EXPECT_EQ(run[2].pieces[0].text, "--b=");
+  EXPECT_EQ(run[2].pieces[3].argument, "b");
+  EXPECT_EQ(run[3].pieces.at(0).text, "{literal}");
+  EXPECT_FALSE(run[3].whole());
+  EXPECT_EQ(*run[4].whole(), "arguments");
+}
+
+TEST(PolicyTools, AGlobOfAFileToolIsADirectoryAndNamesBelowIt) {
+  const auto policy = Policy::parse(kVersion R"(
+tools:
+  r: { use: read_file, needs: [], files: { read: ["/srv/a/**/*.csv:/data", /srv/b/] } }
+  c: { run: [x], needs: [], files: { write: [/srv/c:/out], write_mode: copy } }
+)");
+  ASSERT_TRUE(policy) << to_text(policy.error()[0]);
+  const auto& read = policy->rules().tools.at("r").files.read;
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].host, "/srv/a");
+  EXPECT_EQ(read[0].inside, "/data");
+  EXPECT_EQ(read[0].names_text, "**/*.csv");
+  ASSERT_TRUE(read[0].names);
+  EXPECT_TRUE(read[0].names->matches("x/y.csv"));
+  EXPECT_EQ(read[1].host, "/srv/b");
+  EXPECT_EQ(read[1].inside, "/srv/b");
+  EXPECT_FALSE(read[1].names);
+  EXPECT_EQ(policy->rules().tools.at("c").files.write_mode, WriteMode::copy);
+}
+
+TEST(PolicyTools, EveryBuiltInHasItsArguments) {
+  const auto policy = Policy::parse(kVersion R"(
+tools:
+  py: { use: run_python, needs: [] }
+  js: { use: run_javascript, needs: [] }
+  sh: { use: run_shell, needs: [] }
+  cmd: { use: run_command, needs: [], commands: [ls, "git log"], refuse_flags: { git: [-c] } }
+  rf: { use: read_file, needs: [] }
+  wf: { use: write_file, needs: [] }
+  lf: { use: list_files, needs: [] }
+  hf: { use: http_fetch, needs: [] }
+  db: { use: sql, needs: [], database: sqlite:/x, tables: { a: all, b: [c], "*": all } }
+)");
+  ASSERT_TRUE(policy) << to_text(policy.error()[0]);
+  const std::pair<std::string, std::vector<std::string>> rows[] = {
+      {"py", {"code"}},
+      {"js", {"code"}},
+      {"sh", {"code"}},
+      {"cmd", {"command"}},
+      {"rf", {"path", "offset", "length"}},
+      {"wf", {"path", "content", "append"}},
+      {"lf", {"path", "recursive"}},
+      {"hf", {"url", "method"}},
+      {"db", {"query", "params"}},
+  };
+  for (const auto& [name, arguments] : rows) {
+    std::vector<std::string> found;
+    for (const Argument& argument : policy->rules().tools.at(name).args)
+      found.push_back(argument.name);
+    EXPECT_EQ(found, arguments) << name;
+  }
+  const Tool& command = policy->rules().tools.at("cmd");
+  EXPECT_EQ(command.commands.allow.at(1), (std::vector<std::string>{"git", "log"}));
+  EXPECT_EQ(command.commands.refuse_flags.at("git"), (std::vector<std::string>{"-c"}));
+  const TableRules& tables = policy->rules().tools.at("db").tables;
+  EXPECT_TRUE(tables.all_tables);
+  EXPECT_TRUE(tables.tables.at("a").empty());
+  EXPECT_EQ(tables.tables.at("b"), (std::vector<std::string>{"c"}));
+}
+
+}  // namespace
+}  // namespace sallyport

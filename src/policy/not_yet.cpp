@@ -1,0 +1,45 @@
+#include "policy/not_yet.h"
+
+#include <algorithm>
+
+namespace sallyport {
+namespace {
+
+bool is_builtin(const Tool& tool, Builtin builtin) {
+  return tool.kind == ToolKind::builtin && tool.builtin == builtin;
+}
+
+constexpr NotYet kNotYet[] = {
+    {"http", "HTTP tools", [](const Tool& tool) { return tool.kind == ToolKind::http; }},
+    {"mcp", "MCP servers as tools", [](const Tool& tool) { return tool.kind == ToolKind::mcp; }},
+    {"use", "the tool http_fetch",
+     [](const Tool& tool) { return is_builtin(tool, Builtin::http_fetch); }},
+    {"use", "the tool sql", [](const Tool& tool) { return is_builtin(tool, Builtin::sql); }},
+    {"tier", "this tier",
+     [](const Tool& tool) {
+       return tool.tier == Tier::wasm || tool.tier == Tier::container || tool.tier == Tier::vm;
+     }},
+    {"network", "network access", [](const Tool& tool) { return !tool.network.allow.empty(); }},
+    {"credentials", "credentials", [](const Tool& tool) { return !tool.credentials.empty(); }},
+    {"screen", "code screening",
+     [](const Tool& tool) {
+       return std::ranges::any_of(tool.screen,
+                                  [](const auto& row) { return row.second != ScreenAction::none; });
+     }},
+    {"warm", "warm cells", [](const Tool& tool) { return tool.warm; }},
+    {"preload", "warm cells", [](const Tool& tool) { return !tool.preload.empty(); }},
+    {"output.redact", "redaction",
+     [](const Tool& tool) { return !tool.output.redact.empty() || !tool.output.patterns.empty(); }},
+    {"output.injection", "marking of instruction-like output",
+     [](const Tool& tool) {
+       return !tool.output.injection.empty() && tool.output.injection != "none";
+     }},
+};
+
+}  // namespace
+
+std::span<const NotYet> not_yet() {
+  return kNotYet;
+}
+
+}  // namespace sallyport

@@ -1,0 +1,38 @@
+// From a call that has passed the gates to the cell that it runs in.
+//
+// Everything in the spec comes from the tool's rules, except what the caller may decide: the values
+// of declared arguments, the content of files in the scratch, standard input. A caller's value
+// never becomes anything but the text of an argv element, of a file, or of standard input: there is
+// no shell, no second expansion, and no argument that turns into an option unless its rule says so.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "cell/spec.h"
+#include "policy/envelope.h"
+#include "policy/rules.h"
+#include "sallyport/call.h"
+
+namespace sallyport {
+
+struct ToolCall {
+  const Tool& tool;
+  const Envelope& envelope;
+  Limits limits;                  // in force for this call: tightened already
+  const json::object& arguments;  // validated, with the defaults filled in
+  const CallRequest& request;
+  std::string program;  // path of the sallyport program, which the file tools run in their cells
+};
+
+// What will run. Starts nothing, and looks at nothing but its arguments, so a dry run may show it.
+// An error with Reason::argument means that the request is at fault. Standard input is in the spec
+// (`input`); `output_directory` is left to whoever runs it.
+[[nodiscard]] Result<CellSpec> make_cell_spec(const ToolCall& call);
+
+// Whether the standard output of a call that exits with 0 is one JSON text, to be parsed, checked
+// against max_result and returned as `data`: tools with `result: json`, and the file tools. Its
+// cell keeps one byte more than max_result, so that a result that is too large is seen as such.
+[[nodiscard]] bool answers_json(const Tool& tool);
+
+}  // namespace sallyport
