@@ -98,7 +98,7 @@ memory() {
   check "an oom kill of any process ends the cell" exits_with 137
   check "the reason is memory then too" says '"reason":"memory"'
   nothing_left
-  run --memory 64MiB --disk 200MiB --file-size 200MiB -- dd if=/dev/zero of=/tmp/big bs=1M count=128
+  run --memory 64MiB --timeout 60s --disk 200MiB --file-size 200MiB -- dd if=/dev/zero of=/tmp/big bs=1M count=128
   check "files in the scratch count as memory" exits_with 137
   check "the reason is memory for the scratch too" says '"reason":"memory"'
   nothing_left
