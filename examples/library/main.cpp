@@ -1,43 +1,34 @@
 // Four functions of a program behind Sallyport's gates: three roles, five calls a minute.
 #include <sallyport/sallyport.h>
-
 #include <boost/json.hpp>
 #include <cstdio>
 #include <map>
-
 namespace json = boost::json;
 
 int main() {
   const auto policy = sallyport::PolicyBuilder()
-                          .role("viewer", {"read:data"})
-                          .role("editor", {"read:data", "write:data"})
-                          .role("admin", {"admin"})
-                          .caller("vera", "viewer")
-                          .caller("edgar", "editor")
-                          .caller("ada", "admin")
-                          .set("defaults.rate", "5/min")
-                          .build();
+      .role("viewer", {"read:data"}).role("editor", {"read:data", "write:data"}).role("admin", {"admin"})
+      .caller("vera", "viewer").caller("edgar", "editor").caller("ada", "admin")
+      .set("defaults.rate", "5/min").build();
   if (!policy) return std::puts(to_text(policy.error().front()).c_str());
   auto boundary = sallyport::Boundary::open(*policy);
   if (!boundary) return std::puts(boundary.error().message.c_str());
-
   std::map<std::int64_t, std::string> items = {{1, "lamp"}, {2, "desk"}};
   const auto item = [&](const json::object& args) -> auto& { return items.at(args.at("id").as_int64()); };
   const json::object id = {{"type", "integer"}, {"minimum", 1}, {"maximum", 1000}};
   const auto add = [&](const char* name, const char* permission, json::object args, auto body) {
-    return boundary->add({.name = name, .needs = {permission}, .args = args, .body = body}).has_value();
+    const auto added = boundary->add({.name = name, .needs = {permission}, .args = args, .body = body});
+    if (!added) std::puts(added.error().message.c_str());
   };
-  if (!add("list_items", "read:data", {}, [&](auto&) { return json::value_from(items); }) ||
-      !add("get_item", "read:data", {{"id", id}}, [&](auto& args) { return json::value(item(args)); }) ||
-      !add("update_item", "write:data", {{"id", id}, {"name", {{"type", "string"}}}},
-           [&](auto& args) { return json::value(item(args) = args.at("name").as_string()); }) ||
-      !add("delete_item", "delete:data", {{"id", id}},
-           [&](auto& args) { return json::value(items.erase(args.at("id").as_int64())); }))
-    return std::puts("a function could not be registered");
-
-  const auto call = [&](const char* caller, const char* tool, json::object arguments) {
-    const auto result = boundary->call({.caller = caller, .tool = tool, .arguments = arguments});
-    std::printf("%s\n", json::serialize(to_json(result)).c_str());
+  add("list_items", "read:data", {}, [&](auto&) { return json::value_from(items); });
+  add("get_item", "read:data", {{"id", id}}, [&](auto& args) { return json::value(item(args)); });
+  add("update_item", "write:data", {{"id", id}, {"name", {{"type", "string"}}}},
+      [&](auto& args) { return json::value(item(args) = args.at("name").as_string()); });
+  add("delete_item", "delete:data", {{"id", id}},
+      [&](auto& args) { return json::value(items.erase(args.at("id").as_int64())); });
+  const auto call = [&](const char* caller, const char* tool, json::object args) {
+    const auto result = to_json(boundary->call({.caller = caller, .tool = tool, .arguments = args}));
+    std::puts(json::serialize(result).c_str());
   };
   call("vera", "get_item", {{"id", 1}});                        // success
   call("vera", "update_item", {{"id", 1}, {"name", "sofa"}});   // blocked: permission

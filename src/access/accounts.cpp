@@ -27,8 +27,23 @@ Duration until_tomorrow(Moment wall) {
 }
 
 // For people: never earlier than it is.
+// Rounded up: whoever comes back at that time is not too early. In the largest unit that still says
+// it to some precision.
 std::string try_again_in(Duration wait) {
-  return "try again in " + to_text(Duration{std::chrono::ceil<std::chrono::milliseconds>(wait)});
+  struct Unit {
+    std::string_view name;
+    std::chrono::seconds length;
+  };
+  constexpr Unit kUnits[] = {{"days", std::chrono::days(1)},
+                             {"h", std::chrono::hours(1)},
+                             {"min", std::chrono::minutes(1)}};
+  constexpr std::chrono::seconds kSecond(1);
+  const auto seconds = std::max(std::chrono::ceil<std::chrono::seconds>(wait), kSecond);
+  for (const Unit& unit : kUnits)
+    if (seconds >= 3 * unit.length)
+      return "try again in " + std::to_string((seconds + unit.length - kSecond) / unit.length) +
+             " " + std::string(unit.name);
+  return "try again in " + std::to_string(seconds.count()) + " s";
 }
 
 std::uint64_t lockout_share(const LedgerOptions& options) {
@@ -139,13 +154,13 @@ std::optional<Refusal> Accounts::check_lockout(const Admission& admission) const
     return Refusal{.error = {Reason::unavailable,
                              "there is no memory left to count denials, so nobody is let in who "
                              "has none",
-                             try_again_in(wait)},
+                             {}},
                    .rule = "lockout",
                    .retry_after = wait};
   return Refusal{
       .error = {Reason::locked_out,
                 "too many calls were refused: " + quoted(standing->who) + " is locked out",
-                try_again_in(wait) + "; an operator can end it with `sallyport lockout lift`"},
+                "an operator can end it with `sallyport lockout lift`"},
       .rule = "lockout",
       .retry_after = wait};
 }
@@ -171,7 +186,7 @@ std::optional<Refusal> Accounts::check_rates(const Admission& admission) {
     refusal = Refusal{.error = {Reason::rate_limit,
                                 "no more than " + std::to_string(rule.rate.count) + " calls in " +
                                     to_text(rule.rate.window) + " are allowed",
-                                wait ? try_again_in(*wait) : std::string()},
+                                {}},
                       .rule = rule.rule,
                       .retry_after = wait};
   }
@@ -207,7 +222,7 @@ std::optional<Refusal> Accounts::check_budget(const Admission& admission, Moment
     return Refusal{
         .error = {Reason::budget,
                   "all " + std::to_string(*budget.calls) + " calls of the day have been made",
-                  try_again_in(tomorrow)},
+                  {}},
         .rule = rule.rule,
         .retry_after = *budget.calls > 0 ? std::optional(tomorrow) : std::nullopt};
   if (!budget.cpu || today.cpu + today.held + admission.cpu_limit <= *budget.cpu)
@@ -223,7 +238,7 @@ std::optional<Refusal> Accounts::check_budget(const Admission& admission, Moment
     refusal.error.hint = "try again when a call in flight has ended; each holds back its limit";
   else if (today.held + admission.cpu_limit <= *budget.cpu) {
     refusal.retry_after = tomorrow;
-    refusal.error.hint += ", or " + try_again_in(tomorrow);
+    refusal.error.hint = "or " + refusal.error.hint;
   }
   return refusal;
 }
@@ -286,7 +301,14 @@ std::expected<Ticket, Refusal> Accounts::admit(const Admission& admission, Momen
   also(check_concurrency(admission));
   also(check_budget(admission, wall));
   if (!refusal) refusal = check_memory(admission);
-  if (refusal) return std::unexpected(std::move(*refusal));
+  if (refusal) {
+    // Said once, and of all rules together.
+    if (refusal->retry_after) {
+      std::string& hint = refusal->error.hint;
+      hint = try_again_in(*refusal->retry_after) + (hint.empty() ? "" : "; ") + hint;
+    }
+    return std::unexpected(std::move(*refusal));
+  }
 
   Call call{.at = now_, .day = day_of(wall)};
   for (const RateRule& rule : admission.rates) {

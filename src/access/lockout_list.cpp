@@ -1,6 +1,10 @@
 #include "access/lockout_list.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
+
+#include "input/ip_address.h"
 
 namespace sallyport {
 namespace {
@@ -14,6 +18,24 @@ constexpr std::uint64_t kOffenderCost = 240;
 // which can only be too high.
 std::string name_of(std::string_view kind, std::string_view name) {
   return std::string(kind).append(name.substr(0, kLongestName));
+}
+
+// Whoever has one IPv6 address has the 2^64 of its network, and could come from another each time:
+// they share a count. An IPv4 address within IPv6 is counted as itself, for those of everybody lie
+// in one such network.
+std::string address_name(std::string_view text) {
+  const auto address = IpAddress::parse(text);
+  if (!address || address->is_v4()) return name_of("address/", text);
+  constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  constexpr std::array<std::uint8_t, 12> kNat64 = {0x00, 0x64, 0xff, 0x9b};
+  std::array<std::uint8_t, 16> bytes = address->bytes();
+  const auto begins = [&](const std::array<std::uint8_t, 12>& prefix) {
+    return std::ranges::equal(prefix, std::span(bytes).first(12));
+  };
+  if (begins(kMapped) || begins(kNat64))
+    return "address/" + IpAddress::v4({bytes[12], bytes[13], bytes[14], bytes[15]}).to_text();
+  std::ranges::fill(std::span(bytes).last(8), std::uint8_t{0});
+  return "address/" + IpAddress::v6(bytes).to_text() + "/64";
 }
 
 std::uint64_t cost_of(std::string_view name, const Offender& offender) {
@@ -71,7 +93,7 @@ void LockoutList::denied(const Lockout& rules, std::string_view caller, std::str
                          Moment now) {
   expire(now);
   if (rules.by_caller && !caller.empty()) count(rules, name_of("caller/", caller), now);
-  if (rules.by_address && !address.empty()) count(rules, name_of("address/", address), now);
+  if (rules.by_address && !address.empty()) count(rules, address_name(address), now);
 }
 
 std::optional<LockoutList::Standing> LockoutList::find(const Lockout& rules,
@@ -90,7 +112,7 @@ std::optional<LockoutList::Standing> LockoutList::find(const Lockout& rules,
     }
   };
   if (rules.by_caller && !caller.empty()) look(name_of("caller/", caller));
-  if (rules.by_address && !address.empty()) look(name_of("address/", address));
+  if (rules.by_address && !address.empty()) look(address_name(address));
   if (!worst && !listed && uncounted_until_ > now)
     worst = {.who = {}, .until = uncounted_until_, .uncounted = true};
   return worst;
@@ -98,7 +120,9 @@ std::optional<LockoutList::Standing> LockoutList::find(const Lockout& rules,
 
 bool LockoutList::lift(std::string_view who, Moment now) {
   expire(now);
-  const auto place = offenders_.find(who);
+  constexpr std::string_view kAddress = "address/";
+  const auto place = offenders_.find(
+      who.starts_with(kAddress) ? address_name(who.substr(kAddress.size())) : std::string(who));
   if (place == offenders_.end() || !place->second.locked) return false;
   forget(place);
   return true;

@@ -32,7 +32,9 @@ class LockoutList {
   explicit LockoutList(std::uint64_t max_memory) : max_memory_(max_memory) {}
 
   // Counts a denial of "caller/NAME" and "address/ADDRESS", as far as the rules say; empty names
-  // are not counted, and neither is who is locked out already.
+  // are not counted, and neither is who is locked out already. All IPv6 addresses of one /64 are
+  // one
+  // ("address/2001:db8::/64").
   void denied(const Lockout& rules, std::string_view caller, std::string_view address, Moment now);
 
   struct Standing {
@@ -44,7 +46,7 @@ class LockoutList {
   [[nodiscard]] std::optional<Standing> find(const Lockout& rules, std::string_view caller,
                                              std::string_view address, Moment now) const;
 
-  // Ends a lock-out. Whether there was one.
+  // Ends a lock-out, of an address also by any other of its network. Whether there was one.
   bool lift(std::string_view who, Moment now);
 
   // Forgets what no longer counts.

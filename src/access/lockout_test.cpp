@@ -80,6 +80,36 @@ TEST_F(LockOut, GoesByAddressAcrossCallers) {
   EXPECT_EQ(reason("a", ""), Reason::none);
 }
 
+// Otherwise a fresh address for each try would cost nothing.
+TEST_F(LockOut, TakesANetworkOfIPv6ForOneAddress) {
+  open(kThreeInAMinute);
+  deny(1, "a", "2001:db8:1:2::1");
+  deny(1, "b", "2001:db8:1:2:ffff::2");
+  deny(1, "", "2001:db8:1:2:aaaa:bbbb:cccc:dddd");
+  EXPECT_EQ(reason("c", "2001:db8:1:2::99"), Reason::locked_out);
+  EXPECT_EQ(reason("c", "2001:db8:1:3::1"), Reason::none);
+  const auto list = ledger_->locked_out();
+  ASSERT_TRUE(list);
+  ASSERT_EQ(list->size(), 1U);
+  EXPECT_EQ((*list)[0].who, "address/2001:db8:1:2::/64");
+  EXPECT_FALSE(*ledger_->lift("address/2001:db8:1:3::1"));
+  EXPECT_TRUE(*ledger_->lift("address/2001:db8:1:2::7"));
+  deny(3, "", "2001:db8:1:2::1");
+  EXPECT_TRUE(*ledger_->lift("address/2001:db8:1:2::/64"));
+}
+
+// All of them lie in one /64: one of them would lock out everybody.
+TEST_F(LockOut, TakesAnIPv4AddressWithinIPv6ForItself) {
+  open(kThreeInAMinute);
+  deny(2, "", "::ffff:203.0.113.7");
+  deny(1, "", "203.0.113.7");
+  EXPECT_EQ(reason("c", "203.0.113.7"), Reason::locked_out);
+  EXPECT_EQ(reason("c", "::ffff:203.0.113.7"), Reason::locked_out);
+  EXPECT_EQ(reason("c", "::ffff:203.0.113.8"), Reason::none);
+  EXPECT_EQ(reason("c", "64:ff9b::cb00:7107"), Reason::locked_out);
+  EXPECT_EQ(reason("c", "64:ff9b::cb00:7108"), Reason::none);
+}
+
 TEST_F(LockOut, DoesNotTakeCallersWithoutAnAddressForOne) {
   open(kThreeInAMinute);
   for (int i = 0; i < 20; ++i)
@@ -135,6 +165,8 @@ TEST_F(LockOut, SaysHowLongBothALockOutAndARateTake) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().error.reason, Reason::locked_out);
   EXPECT_EQ(refused.error().retry_after, Duration{60s} + 1us);
+  EXPECT_EQ(refused.error().error.hint,
+            "try again in 61 s; an operator can end it with `sallyport lockout lift`");
 }
 
 TEST_F(LockOut, LastsAsLongAsItShouldWhenTheClockIsSetBack) {

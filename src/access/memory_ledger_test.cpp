@@ -235,6 +235,7 @@ TEST_F(MemoryLedger, HoldsBackWhatCallsInFlightMaySpend) {
   const auto fifth = ask(*ledger);
   ASSERT_FALSE(fifth);
   EXPECT_EQ(fifth.error().retry_after, Duration{12h});
+  EXPECT_EQ(fifth.error().error.hint, "try again in 12 h; or ask for less with a lower cpu limit");
   ask.cpu = 1s;
   EXPECT_TRUE(ask(*ledger)) << "what is left can be spent to the end";
   ask.cpu = 11s;
@@ -409,6 +410,23 @@ TEST_F(MemoryLedger, CountsExactlyWithManyThreadsAtOnce) {
   for (int i = admitted; i < 300; ++i)
     EXPECT_TRUE(rest(*ledger));
   EXPECT_FALSE(rest(*ledger));
+}
+
+TEST_F(MemoryLedger, SaysInUnitsOfPeopleWhenToTryAgain) {
+  struct Row {
+    Duration window;
+    std::string_view hint;
+  };
+  for (const Row& row : {Row{1ms, "try again in 1 s"}, Row{12s - 1us, "try again in 12 s"},
+                         Row{90s, "try again in 91 s"}, Row{15min - 1us, "try again in 15 min"},
+                         Row{15min, "try again in 16 min"}, Row{24h - 1us, "try again in 24 h"}}) {
+    const auto ledger = memory_ledger({}, test_clock, test_wall);
+    const Ask ask{.rates = {per("caller/ann", 1, row.window)}};
+    ASSERT_TRUE(ask(*ledger));
+    const auto refused = ask(*ledger);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().error.hint, row.hint);
+  }
 }
 
 }  // namespace

@@ -1,14 +1,18 @@
 #include "boundary/arguments.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "input/command.h"
 #include "input/path.h"
 #include "input/sql_identifier.h"
 #include "input/string_value.h"
 #include "input/url.h"
+#include "policy/inside_path.h"
 
 namespace sallyport {
 namespace {
@@ -34,12 +38,36 @@ std::optional<std::string> unfit(const json::value& value, unsigned depth) {
   return {};
 }
 
-Result<std::string> normal_path(const Argument& argument, std::string_view text, bool touch) {
-  const PathRules rules{.below = argument.below, .must_exist = argument.exists};
-  if (!touch) return parse_relative_path(text, rules);
-  auto opened = open_confined(rules, text, PathAccess::inspect);
-  if (!opened) return std::unexpected(opened.error());
-  return opened->relative;
+// A path has two ends: the host's, where it is opened, and the cell's, which is all that the caller
+// knows and the tool gets. Without a cell there are relative paths only. No message names the
+// host's.
+struct NormalPath {
+  std::string relative;  // to `below`; the schema speaks of this one
+  std::string value;     // what the tool gets
+};
+
+Result<NormalPath> normal_path(const Argument& argument, std::string_view text,
+                               const ArgumentContext& context) {
+  std::string inside;
+  if (context.files != nullptr)
+    inside = inside_path(*context.files, argument.below).value_or(std::string());
+  const PathRules rules{.below = inside, .must_exist = argument.exists};
+  auto relative = parse_relative_path(text, rules);
+  if (!relative) return std::unexpected(std::move(relative.error()));
+  if (context.touch_files) {
+    // The operator's own path: links in it are the operator's too.
+    const Fd base(::open(argument.below.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!base)
+      return fail(Reason::unavailable,
+                  "the directory " + (inside.empty() ? "of this argument" : quoted(inside)) +
+                      " cannot be opened",
+                  "the operator has to look at the policy's `below`");
+    auto opened = open_confined(base.get(), rules, text, PathAccess::inspect);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    *relative = std::move(opened->relative);
+  }
+  if (inside.empty()) return NormalPath{*relative, *relative};
+  return NormalPath{*relative, *relative == "." ? inside : inside + "/" + *relative};
 }
 
 Result<std::string> normal_command(const CommandRules* rules, std::string_view text) {
@@ -82,7 +110,7 @@ Result<std::string> normal_text(const Argument& argument, std::string_view text,
       return parse_string_value(
           text, {.max_length = argument.max_length, .multiline = argument.multiline});
     case ArgumentType::path:
-      return normal_path(argument, text, context.touch_files);
+      break;  // see check_path
     case ArgumentType::sql_identifier: {
       auto name = SqlIdentifier::parse(text);
       if (!name) return std::unexpected(name.error());
@@ -118,8 +146,21 @@ json::value whole(const Argument& argument, const json::value& value) {
   return static_cast<std::int64_t>(number);
 }
 
+// "a.txt" and "/data/a.txt" are one path, so the schema is asked about the part that they share: a
+// name that it excludes stays excluded in either spelling.
+Result<json::value> check_path(const Argument& argument, std::string_view text,
+                               const ArgumentContext& context) {
+  auto path = normal_path(argument, text, context);
+  if (!path) return std::unexpected(std::move(path.error()));
+  if (auto fits = check_schema(argument, json::value(path->relative)); !fits)
+    return std::unexpected(std::move(fits.error()));
+  return json::value(path->value);
+}
+
 Result<json::value> check_value(const Argument& argument, const json::value& value,
                                 const ArgumentContext& context) {
+  if (argument.type == ArgumentType::path && value.is_string())
+    return check_path(argument, value.get_string(), context);
   if (auto fits = check_schema(argument, value); !fits) return std::unexpected(fits.error());
   if (argument.type == ArgumentType::json) {
     if (value.is_string() && !argument.multiline)

@@ -21,6 +21,7 @@ struct ArgumentError {
 struct ArgumentContext {
   std::string_view tool;                   // its name, for the rule
   const CommandRules* commands = nullptr;  // for the type `command`; none: any that runs no other
+  const FileRules* files = nullptr;        // where the tool sees its paths; none: it has no cell
   bool touch_files = true;  // open paths, and not only read them: false when a call is only decided
 };
 

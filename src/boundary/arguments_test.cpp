@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "base/text.h"
 #include "boundary/boundary_fixture.h"
@@ -118,6 +120,109 @@ TEST(Arguments, OfHostProgramsAreGuardedLikeTexts) {
   EXPECT_FALSE(check(any, {{"v", std::numeric_limits<std::uint64_t>::max()}}));
   EXPECT_FALSE(check(any, {{"v", "\xff"}}));
   EXPECT_TRUE(check(any, {{"v", 1.5}}));
+}
+
+// A directory of the host that a tool sees as /data, with something beside it.
+class PathArguments : public testing::Test {
+ protected:
+  PathArguments() {
+    char name[] = "/tmp/path_arguments_XXXXXX";
+    EXPECT_NE(::mkdtemp(name), nullptr);
+    host_ = name;
+    std::filesystem::create_directories(host_ + "/public/sub");
+    for (const char* file : {"/public/a.txt", "/public/sub/b.txt", "/secret.txt"})
+      std::ofstream(host_ + file) << "x";
+    std::filesystem::create_symlink("../secret.txt", host_ + "/public/link");
+    std::filesystem::create_directory_symlink("..", host_ + "/public/up");
+    FileRule rule;
+    rule.host = host_ + "/public";
+    rule.inside = "/data";
+    files_.read.push_back(rule);
+  }
+  ~PathArguments() override { std::filesystem::remove_all(host_); }
+
+  std::expected<json::object, ArgumentError> check_path(std::string_view path,
+                                                        json::object more = {}) {
+    more["type"] = "path";
+    if (!more.contains("below")) more["below"] = host_ + "/public";
+    auto args = compile_arguments({{"p", more}}, "tools.t.args");
+    EXPECT_TRUE(args);
+    return check_arguments(
+        *args, {{"p", path}},
+        {.tool = "t", .files = in_cell ? &files_ : nullptr, .touch_files = touch});
+  }
+
+  std::string value(std::string_view path, json::object more = {}) {
+    const auto checked = check_path(path, std::move(more));
+    if (!checked) return "refused: " + checked.error().error.message;
+    return std::string(checked->at("p").as_string());
+  }
+
+  std::string host_;
+  FileRules files_;
+  bool in_cell = true, touch = true;
+};
+
+TEST_F(PathArguments, BecomeThePathThatTheToolSees) {
+  for (const bool opened : {true, false}) {
+    touch = opened;
+    EXPECT_EQ(value("a.txt"), "/data/a.txt");
+    EXPECT_EQ(value("/data/a.txt"), "/data/a.txt");
+    EXPECT_EQ(value("sub/b.txt"), "/data/sub/b.txt");
+    EXPECT_EQ(value("/data"), "/data");
+    EXPECT_EQ(value("."), "/data");
+    EXPECT_EQ(value("/data/new.txt", {{"exists", false}}), "/data/new.txt");
+    const json::object deeper{{"below", host_ + "/public/sub"}};
+    EXPECT_EQ(value("b.txt", deeper), "/data/sub/b.txt");
+    EXPECT_EQ(value("/data/sub/b.txt", deeper), "/data/sub/b.txt");
+    EXPECT_THAT(value("/data/a.txt", deeper), HasSubstr("refused: "));
+  }
+}
+
+TEST_F(PathArguments, NeverLeadOutNorSayWhereTheHostHasThem) {
+  for (const std::string& path :
+       {std::string("../secret.txt"), std::string("/data/../secret.txt"),
+        std::string("/etc/passwd"), std::string("/data-secret"), std::string("/data//a.txt"),
+        std::string("link"), std::string("up/secret.txt"), std::string("/data/up/public/a.txt"),
+        std::string("missing"), std::string("/data/missing/x"), std::string(""),
+        std::string("/")}) {
+    const auto checked = check_path(path);
+    ASSERT_FALSE(checked) << path;
+    const Error& error = checked.error().error;
+    EXPECT_EQ(error.reason, Reason::argument) << path;
+    EXPECT_THAT(error.message + error.hint, testing::Not(HasSubstr(host_))) << path;
+  }
+  EXPECT_THAT(check_path("/etc/passwd").error().error.hint, HasSubstr("'/data'"));
+  // The host's own spelling is not one of the caller's: that it is right would be told by its
+  // passing.
+  const auto guessed = check_path(host_ + "/public/a.txt");
+  ASSERT_FALSE(guessed);
+  EXPECT_THAT(guessed.error().error.hint, testing::Not(HasSubstr(host_)));
+
+  std::filesystem::rename(host_ + "/public", host_ + "/moved");
+  const auto gone = check_path("a.txt");
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().error.reason, Reason::unavailable);
+  EXPECT_THAT(gone.error().error.message, HasSubstr("'/data'"));
+  EXPECT_THAT(gone.error().error.message + gone.error().error.hint, testing::Not(HasSubstr(host_)));
+}
+
+TEST_F(PathArguments, AreOnePathToTheSchemaInEitherSpelling) {
+  const json::object only_a{{"enum", {"a.txt"}}};
+  EXPECT_EQ(value("a.txt", only_a), "/data/a.txt");
+  EXPECT_EQ(value("/data/a.txt", only_a), "/data/a.txt");
+  const json::object no_sub{{"not", {{"pattern", "^sub/"}}}};
+  EXPECT_THAT(value("sub/b.txt", no_sub), HasSubstr("refused"));
+  EXPECT_THAT(value("/data/sub/b.txt", no_sub), HasSubstr("refused"));
+  EXPECT_EQ(value("/data/a.txt", no_sub), "/data/a.txt");
+}
+
+TEST_F(PathArguments, OfAFunctionAreRelative) {
+  in_cell = false;
+  EXPECT_EQ(value("sub/b.txt"), "sub/b.txt");
+  const auto absolute = check_path("/data/a.txt");
+  ASSERT_FALSE(absolute);
+  EXPECT_EQ(absolute.error().error.hint, "use a relative path");
 }
 
 }  // namespace

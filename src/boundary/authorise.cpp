@@ -49,6 +49,7 @@ Pass authorise(Passage& passage) {
                      ? "the caller has no role in the policy"
                      : "the role " + passage.caller->role + " would need this permission"};
   }
+  if (Pass block = check_available(passage)) return block;
   auto limits = tighten(envelope, passage.request.limits);
   if (!limits) return Block::from(limits.error(), "request.limits");
   passage.limits = *limits;

@@ -11,11 +11,14 @@ Pass identify(Passage& passage);
 Pass admit(Passage& passage);
 // May this caller use this tool? Then its limits for this call are set too.
 Pass authorise(Passage& passage);
+// The end of authorise: a tool that this version cannot run for anybody says so before it looks at
+// arguments, so that the call is no denial, whatever its arguments are.
+Pass check_available(const Passage& passage);
 // Are the arguments what the tool declares? What passes is a new value, made from the old.
 Pass inspect(Passage& passage);
 // Must a person agree first?
 Pass approve(Passage& passage);
-// Everything else that the call needs is there, or it does not begin.
+// Everything else that the call itself asks for is there, or it does not begin.
 Pass lend(Passage& passage);
 
 // The way back. These see the result of a call that ran.

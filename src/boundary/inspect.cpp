@@ -23,6 +23,7 @@ Pass inspect(Passage& passage) {
       tool.kind == ToolKind::builtin && tool.builtin == Builtin::run_command;
   const ArgumentContext context{.tool = tool.name,
                                 .commands = is_run_command ? &tool.commands : nullptr,
+                                .files = tool.kind == ToolKind::function ? nullptr : &tool.files,
                                 .touch_files = passage.purpose != Passage::Purpose::decide};
   auto checked = check_arguments(tool.args, passage.request.arguments, context);
   // A function that is described in the policy file and by its program has to please both.

@@ -2,12 +2,9 @@
 #include "policy/not_yet.h"
 
 namespace sallyport {
-Pass lend(Passage& passage) {
+
+Pass check_available(const Passage& passage) {
   if (passage.purpose == Passage::Purpose::decide) return {};
-  if (!passage.request.idempotency_key.empty())
-    return Block{Reason::unavailable, "request.idempotency_key",
-                 "this version does not keep idempotency keys",
-                 "leave it out, and do not repeat the call on your own"};
   for (const NotYet& row : not_yet())
     if (row.asked(*passage.tool))
       return Block{Reason::unavailable, "tools." + passage.tool->name + "." + std::string(row.key),
@@ -18,6 +15,15 @@ Pass lend(Passage& passage) {
     return Block{Reason::unavailable, "tools." + passage.tool->name,
                  passage.tool->name + " is a function that a host program has to register",
                  "only a program that uses the library can call it"};
+  return {};
+}
+
+Pass lend(Passage& passage) {
+  if (passage.purpose == Passage::Purpose::decide) return {};
+  if (!passage.request.idempotency_key.empty())
+    return Block{Reason::unavailable, "request.idempotency_key",
+                 "this version does not keep idempotency keys",
+                 "leave it out, and do not repeat the call on your own"};
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/layer.h"
 #include "boundary/artifacts.h"
 #include "boundary/function_call.h"
 #include "boundary/gates.h"
@@ -55,8 +56,11 @@ Pass run_in_cell(Passage& passage) {
   }
 
   static_cast<Outcome&>(result) = run_cell(*spec, {.cancel = passage.streams.cancel});
-  if (result.status == Status::blocked)
-    return Block{result.reason, rule, result.message, result.hint};
+  if (result.status == Status::blocked) {
+    const bool unmet =
+        result.reason == Reason::cannot_enforce && result.message.contains(kUnmetRequirement);
+    return Block{result.reason, unmet ? rule + ".require" : rule, result.message, result.hint};
+  }
   result.tier = "process";
   name_limit(passage, result);
   // The tool's own globs say what it may leave, not what it must.

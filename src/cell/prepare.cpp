@@ -322,7 +322,7 @@ Result<void> check_requirements(const std::vector<Requirement>& requirements,
       return fail(Reason::cannot_enforce,
                   "the layer " + requirement.layer +
                       (requirement.level ? ":" + std::to_string(*requirement.level) : "") +
-                      " is required and cannot be had: it would be \"" + value + "\"",
+                      std::string(kUnmetRequirement) + ": it would be \"" + value + "\"",
                   "`sallyport doctor` says what this machine lacks and how to mend it");
     }
   }

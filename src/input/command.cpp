@@ -76,8 +76,8 @@ class LineReader {
         return refused(start, line_.substr(start, at_ - start), *meaning);
       words.push_back(std::move(word->text));
       if (words.size() > kMostCommandWords)
-        return fail(Reason::argument, "The command has too many words.",
-                    "At most " + std::to_string(kMostCommandWords) + " are allowed.");
+        return fail(Reason::argument, "the command has too many words",
+                    "at most " + std::to_string(kMostCommandWords) + " are allowed");
     }
   }
 
@@ -94,13 +94,13 @@ class LineReader {
           return std::unexpected(std::move(read.error()));
         if (at_ == line_.size())
           return fail(Reason::argument,
-                      "The quotation mark at column " + column(start) + " is not closed.",
-                      std::string("Close it with ") + c + ".");
+                      "the quotation mark at column " + column(start) + " is not closed",
+                      std::string("close it with ") + c);
       } else if (c == '\\') {
         word.any_quotes = true;
         if (++at_ == line_.size())
-          return fail(Reason::argument, "The command ends with a backslash.",
-                      "Write a backslash as '\\'.");
+          return fail(Reason::argument, "the command ends with a backslash",
+                      "write a backslash as '\\'");
         if (line_[at_] == '\n') return refused(at_, "\n", "a line continuation");
         word.add(line_[at_], true);
       } else if (const auto meaning = special_meaning(c)) {
@@ -124,7 +124,7 @@ class LineReader {
       const char c = line_[at_];
       if (c == '$' || c == '`')
         return refused(at_, line_.substr(at_, 1), *special_meaning(c),
-                       "Use single quotes to mean the character itself.");
+                       "use single quotes to mean the character itself");
       if (c == '\\' && at_ + 1 < line_.size()) {
         const char next = line_[at_ + 1];
         if (next == '\n') return refused(at_ + 1, "\n", "a line continuation");
@@ -160,11 +160,11 @@ class LineReader {
   std::unexpected<Error> refused(std::size_t position, std::string_view found,
                                  std::string_view meaning,
                                  std::string hint =
-                                     "Give one command without shell syntax; quote what is meant "
-                                     "literally.") const {
+                                     "give one command without shell syntax; quote what is meant "
+                                     "literally") const {
     return fail(Reason::argument,
                 quoted(found) + " at column " + column(position) + " is " + std::string(meaning) +
-                    " to a shell, and there is no shell.",
+                    " to a shell, and there is no shell",
                 std::move(hint));
   }
 
@@ -181,8 +181,8 @@ class LineReader {
 };
 
 std::unexpected<Error> too_long() {
-  return fail(Reason::argument, "The command is too long.",
-              "At most " + std::to_string(kLongestCommand) + " bytes are allowed.");
+  return fail(Reason::argument, "the command is too long",
+              "at most " + std::to_string(kLongestCommand) + " bytes are allowed");
 }
 
 }  // namespace
@@ -202,8 +202,8 @@ std::string Command::to_text() const {
 Result<Command> parse_command(std::string_view line) {
   if (line.size() > kLongestCommand) return too_long();
   if (const auto unfit = unfit_character(line, Layout::many_lines))
-    return fail(Reason::argument, "The command " + *unfit + ".",
-                "Use plain UTF-8 text without control and invisible characters.");
+    return fail(Reason::argument, "the command " + *unfit,
+                "use plain UTF-8 text without control and invisible characters");
   Result<std::vector<std::string>> words = LineReader(line).words();
   if (!words) return std::unexpected(std::move(words.error()));
   return command_from_words(std::move(*words));
@@ -211,18 +211,17 @@ Result<Command> parse_command(std::string_view line) {
 
 Result<Command> command_from_words(std::vector<std::string> words) {
   if (words.empty() || words[0].empty())
-    return fail(Reason::argument, "There is no command.", "Name a program and its arguments.");
+    return fail(Reason::argument, "there is no command", "name a program and its arguments");
   if (words.size() > kMostCommandWords)
-    return fail(Reason::argument, "The command has too many words.",
-                "At most " + std::to_string(kMostCommandWords) + " are allowed.");
+    return fail(Reason::argument, "the command has too many words",
+                "at most " + std::to_string(kMostCommandWords) + " are allowed");
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < words.size(); ++i) {
     bytes += words[i].size() + 1;
     if (bytes > kLongestCommand + 1) return too_long();
     if (const auto unfit = unfit_character(words[i], Layout::many_lines))
-      return fail(Reason::argument,
-                  "Word " + std::to_string(i + 1) + " of the command " + *unfit + ".",
-                  "Use plain UTF-8 text without control and invisible characters.");
+      return fail(Reason::argument, "word " + std::to_string(i + 1) + " of the command " + *unfit,
+                  "use plain UTF-8 text without control and invisible characters");
   }
   return Command(std::move(words));
 }

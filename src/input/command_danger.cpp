@@ -50,6 +50,13 @@ struct Danger {
   std::string_view subcommands;  // between spaces; refused unless the rule names a sub-command
 };
 
+// What lets a compiler start another program, or load one into itself or its linker.
+constexpr std::string_view kGccFlags =
+    "-wrapper -B --prefix -specs --specs -fplugin -iplugindir -plugin";
+constexpr std::string_view kClangFlags =
+    "-B --prefix -fplugin -fpass-plugin -load -plugin --config --ld-path -fuse-ld --gcc-toolchain "
+    "-ccc-gcc-name -ccc-install-dir";
+
 // Programs that may run, but not like this. A rule that names the flag or the sub-command itself
 // ("python3 -m", "docker run") allows it.
 constexpr Danger kDanger[] = {
@@ -60,13 +67,13 @@ constexpr Danger kDanger[] = {
     {"bat", "--pager --config-file", ""},
     {"bundle", "", "exec"},
     {"cargo", "--config", "run bench test install"},
-    {"cc", "-wrapper -B -specs --specs -fplugin", ""},
-    {"c++", "-wrapper -B -specs --specs -fplugin", ""},
-    {"c89", "-wrapper -B -specs --specs -fplugin", ""},
-    {"c99", "-wrapper -B -specs --specs -fplugin", ""},
-    {"cpp", "-wrapper -B -specs --specs -fplugin", ""},
-    {"clang", "-B -fplugin -load", ""},
-    {"clang++", "-B -fplugin -load", ""},
+    {"cc", kGccFlags, ""},
+    {"c++", kGccFlags, ""},
+    {"c89", kGccFlags, ""},
+    {"c99", kGccFlags, ""},
+    {"cpp", kGccFlags, ""},
+    {"clang", kClangFlags, ""},
+    {"clang++", kClangFlags, ""},
     {"cpio", "--rsh-command --rmt-command", ""},
     {"cmake", "-P -E -C", ""},
     {"conda", "", "run"},
@@ -74,8 +81,8 @@ constexpr Danger kDanger[] = {
     {"diff3", "--diff-program", ""},
     {"docker", "", "run exec build buildx compose cp plugin"},
     {"dpkg", "--pre-invoke --post-invoke --admindir --root --instdir", ""},
-    {"g++", "-wrapper -B -specs --specs -fplugin", ""},
-    {"gcc", "-wrapper -B -specs --specs -fplugin", ""},
+    {"g++", kGccFlags, ""},
+    {"gcc", kGccFlags, ""},
     {"git",
      "--exec-path --config-env --output --upload-pack --receive-pack --ext-diff --exec "
      "--open-files-in-pager --git-dir --work-tree",
@@ -151,6 +158,11 @@ constexpr Danger kInterpreters[] = {
     {"guile", "-c -l -e", ""},
 };
 
+// gcc-14 is gcc; c99 is itself.
+bool is_named(std::string_view program, std::string_view name) {
+  return known_name(program) == name || program.substr(program.rfind('/') + 1) == name;
+}
+
 // -x in any cluster of short flags; a flag's attached value is not told from one.
 bool is_flag(std::string_view word, std::string_view flag) {
   if (word.size() < 2 || word[0] != '-') return false;
@@ -186,7 +198,7 @@ std::size_t end_of_flags(std::span<const std::string> words) {
 // word stands: which word is the sub-command depends on options that are not known here.
 bool applies(const Danger& row, const InnerCommand& command, std::size_t named) {
   const auto key = split_words(row.program);
-  if (known_name(command.words[0]) != key[0]) return false;
+  if (!is_named(command.words[0], key[0])) return false;
   if (key.size() == 1) return true;
   if (named >= 2 && !command.words[1].starts_with('-')) return command.words[1] == key[1];
   return std::ranges::find(command.words, key[1]) != command.words.end();
@@ -195,9 +207,36 @@ bool applies(const Danger& row, const InnerCommand& command, std::size_t named) 
 std::unexpected<Error> refused(std::string_view program, std::string_view word) {
   return fail(Reason::argument,
               std::string(program) + " with " + quoted(word) +
-                  " is refused: it can run another command or write a file of its choice.",
-              "Leave it away. Flags with a value in one word are taken for several flags; write "
-              "the value as a word of its own.");
+                  " is refused: it can run another command or write a file of its choice",
+              "leave it away; flags with a value in one word are taken for several flags; write "
+              "the value as a word of its own");
+}
+
+// A compiler puts the words of FILE in the place of @FILE, wherever it stands and before it looks
+// at any flag: behind "--", too, and in what it passes on (-Wl,@FILE).
+bool reads_response_files(std::string_view program) {
+  constexpr std::string_view kCompilers[] = {"cc",  "c++", "c89",   "c99",    "cpp",
+                                             "gcc", "g++", "clang", "clang++"};
+  return std::ranges::any_of(kCompilers,
+                             [&](std::string_view name) { return is_named(program, name); });
+}
+
+Result<void> check_response_files(const InnerCommand& command, std::size_t named) {
+  const std::string name(known_name(command.words[0]));
+  if (!reads_response_files(command.words[0])) return {};
+  if (command.unseen_words)
+    return fail(Reason::argument,
+                name + " would get words that nobody has seen, and they could be @FILE",
+                "give them directly, not by xargs");
+  for (const std::string& word : std::span(command.words).subspan(named))
+    if (word.starts_with('@') || word.contains(",@"))
+      return fail(Reason::argument,
+                  name + " with " + quoted(word) +
+                      " is refused: it takes its words from a file, which no rule has seen",
+                  "write the words themselves");
+    else if (word.starts_with("-Wl,") && word.contains("plugin"))
+      return refused(name, word);
+  return {};
 }
 
 Result<void> check_row(const Danger& row, const InnerCommand& command, std::size_t named) {
@@ -213,8 +252,8 @@ Result<void> check_row(const Danger& row, const InnerCommand& command, std::size
     if (std::ranges::find(words.subspan(1), subcommand) != words.end())
       return fail(Reason::argument,
                   std::string(name) + " " + std::string(subcommand) +
-                      " is refused: it runs code or commands of its own.",
-                  "It is allowed only by a rule that names this sub-command.");
+                      " is refused: it runs code or commands of its own",
+                  "it is allowed only by a rule that names this sub-command");
   // VAR=value for make is code; SHELL=... is the shortest.
   if (name == "make" || name == "gmake")
     for (const std::string& word : words.subspan(1))
@@ -238,8 +277,8 @@ Result<void> check_interpreter(const Danger& row, const InnerCommand& command, s
   if (const auto flag = find_flag(words, flags))
     return fail(Reason::argument,
                 std::string(name) + " with " + quoted(*flag) +
-                    " is refused: it runs code that no rule has seen.",
-                "Put the code into a file and run that, or use a tool that runs code.");
+                    " is refused: it runs code that no rule has seen",
+                "put the code into a file and run that, or use a tool that runs code");
   for (const std::string_view subcommand : split_words(row.subcommands))
     if (std::ranges::find(words.subspan(1), subcommand) != words.end())
       return refused(name, subcommand);
@@ -253,8 +292,8 @@ Result<void> check_interpreter(const Danger& row, const InnerCommand& command, s
   });
   if (from_stdin || (script == words.end() && !question))
     return fail(Reason::argument,
-                std::string(name) + " would read its program from standard input or a device.",
-                "Name a script file.");
+                std::string(name) + " would read its program from standard input or a device",
+                "name a script file");
   return {};
 }
 
@@ -291,14 +330,15 @@ std::optional<std::string_view> never_runs(std::string_view program) {
 }
 
 Result<void> check_danger(const InnerCommand& command, std::size_t named) {
+  if (auto checked = check_response_files(command, named); !checked) return checked;
   for (const Danger& row : kDanger) {
     if (!applies(row, command, named)) continue;
     // Words that nobody has seen may be any flag, unless they come behind "--".
     if (may_get_flags(command))
       return fail(Reason::argument,
                   std::string(known_name(command.words[0])) +
-                      " would get words that nobody has seen, and they could be flags.",
-                  "Write \"--\" before the words that xargs adds.");
+                      " would get words that nobody has seen, and they could be flags",
+                  "write \"--\" before the words that xargs adds");
     if (Result<void> checked = check_row(row, command, named); !checked) return checked;
   }
   for (const Danger& row : kInterpreters) {
@@ -306,8 +346,8 @@ Result<void> check_danger(const InnerCommand& command, std::size_t named) {
     if (command.unseen_words)
       return fail(
           Reason::argument,
-          std::string(known_name(command.words[0])) + " would get words that nobody has seen.",
-          "Give them directly, not by xargs.");
+          std::string(known_name(command.words[0])) + " would get words that nobody has seen",
+          "give them directly, not by xargs");
     if (Result<void> checked = check_interpreter(row, command, named); !checked) return checked;
   }
   return {};

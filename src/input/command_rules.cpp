@@ -27,11 +27,11 @@ bool begins_with(const Words& words, const Words& first) {
 
 std::string allowed_commands(const CommandRules& rules) {
   constexpr std::size_t kShown = 12;
-  if (rules.allow.empty()) return "No command is allowed.";
+  if (rules.allow.empty()) return "no command is allowed";
   std::string text;
   for (std::size_t i = 0; i < std::min(rules.allow.size(), kShown); ++i)
-    text.append(text.empty() ? "Allowed: " : ", ").append(joined(rules.allow[i]));
-  return text + (rules.allow.size() > kShown ? ", ..." : ".");
+    text.append(text.empty() ? "allowed: " : ", ").append(joined(rules.allow[i]));
+  return text + (rules.allow.size() > kShown ? ", ..." : "");
 }
 
 // Why no rule matches, for somebody who expected one to.
@@ -44,16 +44,16 @@ Error not_allowed(const CommandRules& rules, const Words& words) {
       const bool option = words.size() > 1 && words[1].starts_with('-');
       return {
           Reason::argument,
-          "The command " + quoted(program + (words.size() > 1 ? " " + words[1] : "")) +
-              " is not allowed.",
-          (option ? "Options before the sub-command are not allowed; put them behind it. " : "") +
+          "the command " + quoted(program + (words.size() > 1 ? " " + words[1] : "")) +
+              " is not allowed",
+          (option ? "options before the sub-command are not allowed; put them behind it; " : "") +
               allowed_commands(rules)};
     }
     if (bare != program && rule[0] == bare)
-      return {Reason::argument, "The program " + quoted(program) + " is not allowed by that path.",
-              "Write " + bare + " without a path."};
+      return {Reason::argument, "the program " + quoted(program) + " is not allowed by that path",
+              "write " + bare + " without a path"};
   }
-  return {Reason::argument, "The program " + quoted(program) + " is not allowed.",
+  return {Reason::argument, "the program " + quoted(program) + " is not allowed",
           allowed_commands(rules)};
 }
 
@@ -74,42 +74,42 @@ Result<void> check_refused_flags(const CommandRules& rules, const InnerCommand& 
   if (flags.empty()) return {};
   if (may_get_flags(command))
     return fail(Reason::argument,
-                quoted(program) + " would get words that nobody has seen, and they could be flags.",
-                "Write \"--\" before the words that xargs adds.");
+                quoted(program) + " would get words that nobody has seen, and they could be flags",
+                "write \"--\" before the words that xargs adds");
   const auto flag = find_flag(command.words, flags);
   if (!flag) return {};
   std::string names;
   for (const std::string_view name : flags)
     names.append(names.empty() ? "" : ", ").append(name);
-  return fail(Reason::argument, "The flag " + quoted(*flag) + " of " + program + " is not allowed.",
-              "Not allowed, in any spelling: " + names +
-                  ". Write the value of another flag as a word of its own.");
+  return fail(Reason::argument, "the flag " + quoted(*flag) + " of " + program + " is not allowed",
+              "not allowed, in any spelling: " + names +
+                  "; write the value of another flag as a word of its own");
 }
 
 Result<void> check(const CommandRules& rules, const InnerCommand& command, int depth) {
   if (depth > kDeepest)
-    return fail(Reason::argument, "The command runs commands within commands too deeply.",
-                "Run the innermost command itself.");
+    return fail(Reason::argument, "the command runs commands within commands too deeply",
+                "run the innermost command itself");
   const std::string& program = command.words[0];
   // In "-{}" a file called "c" is the flag -c. Behind a name, as "./{}" or "{}.bak", it is a path.
   if (command.has_places)
     for (const std::string& word : command.words)
       if (word.starts_with('-') && word.contains("{}"))
-        return fail(Reason::argument, quoted(word) + " would become a flag that nobody has seen.",
-                    "Write {} as a word of its own.");
+        return fail(Reason::argument, quoted(word) + " would become a flag that nobody has seen",
+                    "write {} as a word of its own");
   const std::size_t named = matching_words(rules, command.words);
   if (named == 0) return std::unexpected(not_allowed(rules, command.words));
   if (const auto why = never_runs(program))
-    return fail(Reason::argument, quoted(program) + " " + std::string(*why) + ", and is never run.",
-                "Run the command itself.");
+    return fail(Reason::argument, quoted(program) + " " + std::string(*why) + ", and is never run",
+                "run the command itself");
   if (Result<void> flags = check_refused_flags(rules, command); !flags) return flags;
   if (Result<void> danger = check_danger(command, named); !danger) return danger;
   const Result<std::vector<InnerCommand>> inner = inner_commands(command);
   if (!inner) return std::unexpected(inner.error());
   for (const InnerCommand& one : *inner) {
     if (one.words.empty() || one.words[0].empty())
-      return fail(Reason::argument, quoted(program) + " has an empty command within.",
-                  "Name the program that it is to run.");
+      return fail(Reason::argument, quoted(program) + " has an empty command within",
+                  "name the program that it is to run");
     if (Result<void> checked = check(rules, one, depth + 1); !checked) return checked;
   }
   return {};
@@ -129,15 +129,15 @@ Result<void> check_command_rules(const CommandRules& rules) {
     if (!words) return std::unexpected(words.error());
     if (const auto why = never_runs(rule[0]))
       return fail(Reason::argument,
-                  "The command " + quoted(joined(rule)) + " can never be run: " + rule[0] + " " +
-                      std::string(*why) + ".",
-                  "Allow the command that it would run.");
+                  "the command " + quoted(joined(rule)) + " can never be run: " + rule[0] + " " +
+                      std::string(*why),
+                  "allow the command that it would run");
   }
   for (const auto& [program, flags] : rules.refuse_flags)
     for (const std::string& flag : flags)
       if (flag.size() < 2 || flag[0] != '-' || flag == "--" || flag.contains('='))
-        return fail(Reason::argument, quoted(flag) + " of " + program + " is not a flag.",
-                    "Write a flag like -c or --output, without its value.");
+        return fail(Reason::argument, quoted(flag) + " of " + program + " is not a flag",
+                    "write a flag like -c or --output, without its value");
   return {};
 }
 

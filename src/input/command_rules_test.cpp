@@ -53,6 +53,11 @@ void expect_refused(const CommandRules& rules, std::span<const Case> cases) {
     EXPECT_EQ(words.error().reason, Reason::argument);
     EXPECT_THAT(words.error().message, HasSubstr(std::string(c.message))) << c.line;
     EXPECT_FALSE(words.error().hint.empty()) << c.line;
+    // They stand within sentences.
+    for (const std::string& text : {words.error().message, words.error().hint})
+      EXPECT_FALSE((text[0] >= 'A' && text[0] <= 'Z') ||
+                   (text.ends_with('.') && !text.ends_with("...")))
+          << text;
   }
 }
 
@@ -66,7 +71,7 @@ void expect_allowed(const CommandRules& rules, std::span<const std::string_view>
 
 TEST(CheckCommand, MatchesWholeFirstWords) {
   const Case refused[] = {
-      {"rm x", "The program 'rm' is not allowed"},
+      {"rm x", "the program 'rm' is not allowed"},
       {"lsof", "'lsof' is not allowed"},
       {"LS", "'LS' is not allowed"},
       {"/bin/ls", "is not allowed by that path"},
@@ -91,7 +96,7 @@ TEST(CheckCommand, MatchesWholeFirstWords) {
   expect_allowed(narrow_rules(), kAllowed);
   EXPECT_FALSE(check_line({}, "ls"));
   EXPECT_THAT(check_line(narrow_rules(), "git -C /x log").error().hint,
-              HasSubstr("Options before the sub-command"));
+              HasSubstr("options before the sub-command"));
 }
 
 TEST(CheckCommand, FindsRefusedFlagsInEverySpelling) {
@@ -323,6 +328,49 @@ TEST(CheckCommand, RefusesFlagsThatRunOtherPrograms) {
       "make -j2",          "rg -n x",       "ssh host uptime",
       "docker ps",         "npm ls",        "go build ./x"};
   expect_allowed(wide_rules(), kAllowed);
+}
+
+TEST(CheckCommand, RefusesCompilersThatWouldRunOtherPrograms) {
+  CommandRules rules = wide_rules();
+  for (const char* program :
+       {"gcc", "g++-14", "cc", "c++", "c89", "c99", "cpp", "clang-19", "clang++", "/usr/bin/gcc"})
+    rules.allow.push_back({program});
+  constexpr Case kRefused[] = {
+      {"gcc -wrapper /tmp/x a.c", "'-wrapper'"},
+      {"gcc -B /tmp a.c", "'-B'"},
+      {"gcc -B/tmp a.c", "'-B/tmp'"},
+      {"gcc --prefix=/tmp a.c", "'--prefix=/tmp'"},
+      {"g++-14 -specs=x a.c", "'-specs=x'"},
+      {"cc --specs=x a.c", "'--specs=x'"},
+      {"c++ -fplugin=./x.so a.c", "'-fplugin=./x.so'"},
+      {"c89 -fplugin=./x.so a.c", "'-fplugin=./x.so'"},
+      {"c99 -wrapper x a.c", "'-wrapper'"},
+      {"cpp -wrapper x a.c", "'-wrapper'"},
+      {"gcc -Wl,-plugin,./x.so a.c", "'-Wl,-plugin,./x.so'"},
+      {"gcc -Xlinker -plugin -Xlinker ./x.so a.c", "'-plugin'"},
+      {"clang-19 -Xclang -load -Xclang ./x.so a.c", "'-load'"},
+      {"clang-19 -fpass-plugin=./x.so a.c", "'-fpass-plugin=./x.so'"},
+      {"clang-19 --ld-path=./x a.c", "'--ld-path=./x'"},
+      {"clang++ -fuse-ld=./x a.c", "'-fuse-ld=./x'"},
+      {"clang++ --config x a.c", "'--config'"},
+      // Words from a file are words that nobody has seen.
+      {"gcc @flags", "'@flags'"},
+      {"gcc -c a.c @/workspace/flags", "'@/workspace/flags'"},
+      {"gcc -- @flags", "'@flags'"},
+      {"gcc -Wl,@flags a.c", "'-Wl,@flags'"},
+      {"clang-19 @flags", "'@flags'"},
+      {"clang++ -c '@a b'", "'@a b'"},
+      {"/usr/bin/gcc @flags", "'@flags'"},
+      {"env gcc @flags", "'@flags'"},
+      {"xargs gcc -c --", "nobody has seen"},
+  };
+  expect_refused(rules, kRefused);
+  constexpr std::string_view kAllowed[] = {"gcc -c -O2 a.c -o a.o", "gcc -Wl,-z,now a.c",
+                                           "clang-19 -std=c17 -c a.c", "cpp a.h", "gcc a@b.c"};
+  expect_allowed(rules, kAllowed);
+  rules.allow = {{"gcc", "@safe.flags"}};
+  EXPECT_TRUE(check_line(rules, "gcc @safe.flags a.c"));
+  EXPECT_FALSE(check_line(rules, "gcc @safe.flags @other"));
 }
 
 TEST(CheckCommand, RefusesCodeThatNoRuleHasSeen) {

@@ -68,7 +68,7 @@ bool is_listed(std::string_view word, std::string_view list) {
 }
 
 std::unexpected<Error> refused(std::string_view what, std::string hint) {
-  return fail(Reason::argument, std::string(what) + ".", std::move(hint));
+  return fail(Reason::argument, std::string(what), std::move(hint));
 }
 
 struct Option {
@@ -85,9 +85,9 @@ Result<Unwrapped> read_options(const Wrapper& wrapper, const Words& words) {
   Unwrapped result;
   std::size_t i = 1;
   const auto unknown = [&](std::string_view option) {
-    return refused("The option " + quoted(option) + " of " + std::string(wrapper.name) +
+    return refused("the option " + quoted(option) + " of " + std::string(wrapper.name) +
                        " is not understood, so the command behind it is not known",
-                   "Run the command without " + std::string(wrapper.name) + ".");
+                   "run the command without " + std::string(wrapper.name));
   };
   for (; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -157,8 +157,8 @@ Result<std::vector<InnerCommand>> unwrap(const Wrapper& wrapper, const InnerComm
     for (; rest < words.size() && words[rest].contains('='); ++rest)
       if (!is_harmless_assignment(words[rest]))
         return refused("env may not set " + quoted(words[rest]),
-                       "Only LANG, LC_*, TZ, NO_COLOR, COLUMNS and LINES may be set, to plain "
-                       "values.");
+                       "only LANG, LC_*, TZ, NO_COLOR, COLUMNS and LINES may be set, to plain "
+                       "values");
   }
   rest = std::min(rest + wrapper.operands, words.size());
   if (rest == words.size()) return {};  // env prints, xargs echoes, the others fail
@@ -172,8 +172,8 @@ Result<std::vector<InnerCommand>> unwrap(const Wrapper& wrapper, const InnerComm
       if (option.name != "-I") continue;
       // Another mark could be a letter of the command's own name.
       if (option.value != "{}")
-        return refused("The mark " + quoted(option.value) + " of xargs -I is not {}",
-                       "Write xargs -I {}.");
+        return refused("the mark " + quoted(option.value) + " of xargs -I is not {}",
+                       "write xargs -I {}");
       inner.has_places = true;
     }
   }
@@ -189,11 +189,10 @@ Result<std::vector<InnerCommand>> unwrap_find(const InnerCommand& command) {
       inner.push_back({.words = {"rm"}});  // what deletes is allowed as what deletes
     } else if (word.starts_with("-fprint") || word == "-fls" || word.starts_with("-files0-from")) {
       return refused("find " + quoted(word) + " is refused: it writes or reads a file of its own",
-                     "Leave it away; the output of find is returned.");
+                     "leave it away; the output of find is returned");
     } else if (word == "-ok" || word == "-okdir") {
       // There is nobody to ask, and it ends elsewhere than -exec does.
-      return refused("find " + quoted(word) + " is refused: there is nobody to ask",
-                     "Write -exec.");
+      return refused("find " + quoted(word) + " is refused: there is nobody to ask", "write -exec");
     } else if (word == "-exec" || word == "-execdir") {
       InnerCommand found{.words = {}, .unseen_words = command.unseen_words, .has_places = true};
       bool ended = false;
@@ -205,7 +204,7 @@ Result<std::vector<InnerCommand>> unwrap_find(const InnerCommand& command) {
       }
       if (!ended || found.words.empty())
         return refused("find " + quoted(word) + " has no command, or no end to it",
-                       "End the command with \\; or with {} +.");
+                       "end the command with \\; or with {} +");
       inner.push_back(std::move(found));
     }
   }
@@ -228,16 +227,16 @@ Result<std::vector<InnerCommand>> unwrap_shell(const InnerCommand& command) {
                            words[i].find_first_not_of("euxf", 1) == words[i].size() - 1;
   if (!inline_code || words[i + 1].starts_with('-') || words[i + 1].starts_with('+'))
     return refused(shell + " may only be run as " + shell + " -c 'one simple command'",
-                   "Run the command without " + shell + ".");
+                   "run the command without " + shell);
   // Put into code, an unseen word or a file name is code.
   if (command.unseen_words || (command.has_places && words[i + 1].contains("{}")))
     return refused(shell + " -c would take words as code that nobody has seen",
-                   "Run the command without " + shell + ".");
+                   "run the command without " + shell);
   Result<Command> parsed = parse_command(words[i + 1]);
   if (!parsed) {
-    return refused("The code of " + shell + " -c is not one simple command: " +
-                       parsed.error().message.substr(0, parsed.error().message.size() - 1),
-                   parsed.error().hint);
+    return refused(
+        "the code of " + shell + " -c is not one simple command: " + parsed.error().message,
+        parsed.error().hint);
   }
   return std::vector{InnerCommand{.words = parsed->words(), .through_shell = true}};
 }
@@ -248,8 +247,8 @@ Result<void> check_sed(const InnerCommand& command) {
   std::vector<std::string_view> scripts, operands;
   bool sandbox = false, given = false;
   const auto unknown = [](std::string_view option) {
-    return refused("The option " + quoted(option) + " of sed is not allowed",
-                   "Allowed: -n, -E, -r, -s, -u, -z, -i, -e SCRIPT, --sandbox.");
+    return refused("the option " + quoted(option) + " of sed is not allowed",
+                   "allowed: -n, -E, -r, -s, -u, -z, -i, -e SCRIPT, --sandbox");
   };
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -291,10 +290,10 @@ Result<void> check_sed(const InnerCommand& command) {
   for (const std::string_view script : scripts) {
     const bool filled_in = command.has_places && script.contains("{}");
     if (filled_in || (!sandbox && !is_plain_sed_script(script)))
-      return refused("The sed script " + quoted(script) +
+      return refused("the sed script " + quoted(script) +
                          " is not one that certainly runs no command and writes no file",
-                     "Use p, d, q, =, s/// with the flags g, p, i, m or a number, and y///, behind "
-                     "line numbers or /patterns/; or add --sandbox.");
+                     "use p, d, q, =, s/// with the flags g, p, i, m or a number, and y///, behind "
+                     "line numbers or /patterns/; or add --sandbox");
   }
   return {};
 }
@@ -310,15 +309,15 @@ Result<void> check_awk(const InnerCommand& command) {
     }
     if (!word.starts_with('-') || word == "-") break;
     if (!word.starts_with("-F") && !word.starts_with("-v"))
-      return refused("The option " + quoted(word) + " of awk is not allowed",
-                     "Allowed: -F SEPARATOR and -v NAME=VALUE, then the program.");
+      return refused("the option " + quoted(word) + " of awk is not allowed",
+                     "allowed: -F SEPARATOR and -v NAME=VALUE, then the program");
     if (word.size() == 2) ++i;
   }
   if (i >= words.size()) return {};
   if (!is_plain_awk_program(words[i]) || (command.has_places && words[i].contains("{}")))
     return refused(
-        "The awk program " + quoted(words[i]) + " is not one that certainly runs no command",
-        "Leave system, getline, single '|' and '@' away, also in patterns and texts.");
+        "the awk program " + quoted(words[i]) + " is not one that certainly runs no command",
+        "leave system, getline, single '|' and '@' away, also in patterns and texts");
   return {};
 }
 
@@ -353,10 +352,10 @@ Result<std::vector<InnerCommand>> inner_commands(const InnerCommand& command) {
   if (command.through_shell && is_one_of(command.words[0], kBuiltins) &&
       !is_one_of(command.words[0], kPlainBuiltins))
     return refused(quoted(command.words[0]) + " is a built-in command of the shell",
-                   "Run the program without a shell.");
+                   "run the program without a shell");
   if (command.unseen_words && is_examined(command.words[0]))
     return refused(std::string(name) + " would get words that nobody has seen",
-                   "Give " + std::string(name) + " its words directly, not by xargs.");
+                   "give " + std::string(name) + " its words directly, not by xargs");
   if (is_one_of(name, kShells)) return unwrap_shell(command);
   if (name == "find") return unwrap_find(command);
   if (is_one_of(name, kSedNames) || is_one_of(name, kAwkNames)) {

@@ -42,9 +42,9 @@ std::string_view label_fault(std::string_view label) {
 
 std::unexpected<Error> not_a_host(std::string_view text, std::string_view fault,
                                   std::string hint =
-                                      "Write it like api.example.com: letters, "
-                                      "digits and hyphens between dots.") {
-  return fail(Reason::argument, "The host name " + quoted(text) + " " + std::string(fault) + ".",
+                                      "write it like api.example.com: letters, "
+                                      "digits and hyphens between dots") {
+  return fail(Reason::argument, "the host name " + quoted(text) + " " + std::string(fault),
               std::move(hint));
 }
 
@@ -54,19 +54,19 @@ Result<HostName> HostName::parse(std::string_view text) {
   if (text.empty()) return not_a_host(text, "is empty");
   if (text.size() > kLongestName + 1) return not_a_host(text, "is longer than 253 characters");
   if (IpAddress::parse(text))
-    return not_a_host(text, "is an IP address", "Write the name of the host, not its address.");
+    return not_a_host(text, "is an IP address", "write the name of the host, not its address");
 
   std::string name(text);
   std::ranges::transform(name, name.begin(), lower);
   for (const char c : name) {
     if (static_cast<unsigned char>(c) >= 0x80)
-      return not_a_host(text, "is not ASCII", "Write an internationalised name in its xn-- form.");
+      return not_a_host(text, "is not ASCII", "write an internationalised name in its xn-- form");
     const bool letter = c >= 'a' && c <= 'z';
     if (!letter && !is_digit(c) && c != '-' && c != '.')
       return not_a_host(text, "holds a character other than letters, digits, hyphens and dots");
   }
   if (name.ends_with('.'))
-    return not_a_host(text, "ends with a dot", "Leave the dot at the end away.");
+    return not_a_host(text, "ends with a dot", "leave the dot at the end away");
   if (name.size() > kLongestName) return not_a_host(text, "is longer than 253 characters");
   std::string_view last;
   for (std::size_t start = 0; start <= name.size();) {
@@ -78,7 +78,7 @@ Result<HostName> HostName::parse(std::string_view text) {
   }
   if (is_number(last))
     return not_a_host(text, "ends in a number, which makes it an odd form of an IP address",
-                      "Write the name of the host, not its address.");
+                      "write the name of the host, not its address");
   return HostName(std::move(name));
 }
 
@@ -91,16 +91,16 @@ Result<HostPattern> HostPattern::parse(std::string_view text) {
   const std::string_view name = subdomains ? text.substr(2) : text;
   if (name.contains('*'))
     return fail(Reason::argument,
-                "The host pattern " + quoted(text) + " has a '*' that is not a whole first label.",
-                "Write a host (api.example.com) or all hosts below one (*.example.com).");
+                "the host pattern " + quoted(text) + " has a '*' that is not a whole first label",
+                "write a host (api.example.com) or all hosts below one (*.example.com)");
   Result<HostName> base = HostName::parse(name);
   if (!base) return std::unexpected(std::move(base.error()));
   // "*.com" is as good as everything. Two labels can still be a public suffix (*.co.uk): that is
   // for the author of a policy to know.
   if (subdomains && !base->to_text().contains('.'))
     return fail(Reason::argument,
-                "The host pattern " + quoted(text) + " covers a whole top-level domain.",
-                "Name at least two labels behind the '*.', as in *.example.com.");
+                "the host pattern " + quoted(text) + " covers a whole top-level domain",
+                "name at least two labels behind the '*.', as in *.example.com");
   return HostPattern(std::move(*base), subdomains);
 }
 
@@ -119,8 +119,8 @@ std::string HostPattern::to_text() const {
 Result<std::uint16_t> parse_port(std::string_view text) {
   const auto port = whole_number<std::uint16_t>(text);
   if (!port || *port == 0 || text[0] == '0')
-    return fail(Reason::argument, "The port " + quoted(text) + " is not a port number.",
-                "Write a number from 1 to 65535 without leading zeros.");
+    return fail(Reason::argument, "the port " + quoted(text) + " is not a port number",
+                "write a number from 1 to 65535 without leading zeros");
   return *port;
 }
 

@@ -100,9 +100,9 @@ Result<IpAddress> IpAddress::parse(std::string_view text) {
     std::array<std::uint8_t, 16> bytes{};
     if (inet_pton(AF_INET6, buffer.data(), bytes.data()) == 1) return v6(bytes);
   }
-  return fail(Reason::argument, quoted(text) + " is not an IP address.",
-              "Write four decimal numbers without leading zeros (192.0.2.1), or IPv6 without "
-              "brackets and zone (2001:db8::1).");
+  return fail(Reason::argument, quoted(text) + " is not an IP address",
+              "write four decimal numbers without leading zeros (192.0.2.1), or IPv6 without "
+              "brackets and zone (2001:db8::1)");
 }
 
 IpAddress IpAddress::v4(std::array<std::uint8_t, 4> bytes) {

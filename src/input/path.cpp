@@ -19,19 +19,19 @@ constexpr std::size_t kLongestName = 255;
 
 std::unexpected<Error> refused(std::string_view path, std::string_view fault,
                                std::string hint = {}) {
-  return fail(Reason::argument, "The path " + quoted(path) + " " + std::string(fault) + ".",
+  return fail(Reason::argument, "the path " + quoted(path) + " " + std::string(fault),
               std::move(hint));
 }
 
 // A failure of the machine or of its permissions, not of the path's form.
 std::unexpected<Error> cannot_open(std::string_view path, int error) {
   if (error == ENOENT)
-    return refused(path, "does not exist", "Name a path that exists; list the directory first.");
+    return refused(path, "does not exist", "name a path that exists; list the directory first");
   if (error == EACCES || error == EPERM || error == EROFS)
     return refused(path, std::string("may not be opened: ") + std::strerror(error));
   return fail(error == EMFILE || error == ENFILE || error == ENOMEM ? Reason::unavailable
                                                                     : Reason::argument,
-              "The path " + quoted(path) + " cannot be opened: " + std::strerror(error) + ".");
+              "the path " + quoted(path) + " cannot be opened: " + std::strerror(error));
 }
 
 std::string_view kind_of(mode_t mode) {
@@ -71,7 +71,7 @@ Result<Fd> open_parent(int base, std::string_view relative) {
       if (fstatat(directory.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
           !S_ISDIR(status.st_mode))
         return refused(so_far, "is " + std::string(kind_of(status.st_mode)) + ", not a directory",
-                       "Name the real path; links are not followed.");
+                       "name the real path; links are not followed");
       return cannot_open(so_far, error);
     }
     directory = std::move(next);
@@ -84,20 +84,20 @@ Result<void> check_kind(std::string_view path, const struct stat& status, const 
                         PathAccess access) {
   const std::string kind(kind_of(status.st_mode));
   if (S_ISLNK(status.st_mode))
-    return refused(path, "is a symbolic link", "Name the real path; links are not followed.");
+    return refused(path, "is a symbolic link", "name the real path; links are not followed");
   if (S_ISDIR(status.st_mode)) {
     if (access == PathAccess::list || access == PathAccess::inspect) return {};
-    return refused(path, "is a directory", "Name a file.");
+    return refused(path, "is a directory", "name a file");
   }
   if (!S_ISREG(status.st_mode))
-    return refused(path, "is " + kind, "Only regular files and directories are allowed.");
-  if (access == PathAccess::list) return refused(path, "is a regular file", "Name a directory.");
+    return refused(path, "is " + kind, "only regular files and directories are allowed");
+  if (access == PathAccess::list) return refused(path, "is a regular file", "name a directory");
   // Another name of the same file may lie outside the directory.
   const bool may_share =
       access == PathAccess::inspect || (access == PathAccess::read && rules.read_hard_links);
   if (status.st_nlink > 1 && !may_share)
     return refused(path, "is a file with several names (hard links)",
-                   "Use a file that has this name only.");
+                   "use a file that has this name only");
   return {};
 }
 
@@ -130,32 +130,34 @@ std::optional<std::string_view> cut_base(std::string_view text, std::string_view
 }  // namespace
 
 Result<std::string> parse_relative_path(std::string_view text, const PathRules& rules) {
-  if (text.empty()) return refused(text, "is empty", "Name a file or directory.");
+  if (text.empty()) return refused(text, "is empty", "name a file or directory");
   if (text.size() > kLongestPath)
-    return refused(text, "is too long", "At most 4095 bytes are allowed.");
+    return refused(text, "is too long", "at most 4095 bytes are allowed");
   if (const auto unfit = unfit_character(text, Layout::one_word))
-    return refused(text, *unfit, "Use plain UTF-8 text without control characters.");
+    return refused(text, *unfit, "use plain UTF-8 text without control characters");
 
   std::string_view relative = text;
   if (text.starts_with('/')) {
     const auto cut = rules.below.starts_with('/') ? cut_base(text, rules.below) : std::nullopt;
     if (!cut)
       return refused(text, "lies outside the allowed directory",
-                     "Use a relative path, or one below " + quoted(rules.below) + ".");
+                     rules.below.empty()
+                         ? "use a relative path"
+                         : "use a relative path, or one below " + quoted(rules.below));
     relative = *cut;
   }
   if (relative == ".") return std::string(relative);
   if (relative.starts_with('/') || irregular_component(relative))
     return refused(text, "has \"..\", \".\" or nothing between two slashes",
-                   "Write the plain path, as in dir/file.txt.");
+                   "write the plain path, as in dir/file.txt");
   for (std::size_t start = 0; start <= relative.size();) {
     const std::size_t end = std::min(relative.find('/', start), relative.size());
     const std::string_view component = relative.substr(start, end - start);
     if (component.size() > kLongestName)
-      return refused(text, "has a component of more than 255 bytes", "Use shorter names.");
+      return refused(text, "has a component of more than 255 bytes", "use shorter names");
     if (component[0] == '.' && !rules.allow_hidden)
       return refused(text, "leads through the hidden name " + quoted(component),
-                     "Names that begin with a dot are not allowed here.");
+                     "names that begin with a dot are not allowed here");
     start = end + 1;
   }
   return std::string(relative);
@@ -194,7 +196,7 @@ Result<SafePath> open_confined(int base, const PathRules& rules, std::string_vie
   struct stat now{};
   if (fstat(path.fd.get(), &now) != 0) return cannot_open(text, errno);
   if (now.st_dev != before.st_dev || now.st_ino != before.st_ino)
-    return refused(text, "was replaced while it was opened", "Try again.");
+    return refused(text, "was replaced while it was opened", "try again");
   // Links may have come since.
   if (const Result<void> kind = check_kind(text, now, rules, access); !kind)
     return std::unexpected(kind.error());
@@ -203,22 +205,22 @@ Result<SafePath> open_confined(int base, const PathRules& rules, std::string_vie
 
 Result<SafePath> open_confined(const PathRules& rules, std::string_view text, PathAccess access) {
   if (!rules.below.starts_with('/'))
-    return fail(Reason::internal, "The directory " + quoted(rules.below) + " is not absolute.");
+    return fail(Reason::internal, "the directory " + quoted(rules.below) + " is not absolute");
   // The operator's own path: links in it are the operator's too.
   const Fd base(open(rules.below.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!base)
-    return fail(Reason::unavailable, "The directory " + quoted(rules.below) +
-                                         " cannot be opened: " + std::strerror(errno) + ".");
+    return fail(Reason::unavailable, "the directory " + quoted(rules.below) +
+                                         " cannot be opened: " + std::strerror(errno));
   return open_confined(base.get(), rules, text, access);
 }
 
 Result<Fd> create_file(const SafePath& path, mode_t mode) {
-  if (path.fd) return fail(Reason::internal, "The file " + quoted(path.relative) + " exists.");
+  if (path.fd) return fail(Reason::internal, "the file " + quoted(path.relative) + " exists");
   Fd file(openat(path.parent.get(), path.name.c_str(),
                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, mode));
   if (file) return file;
   if (errno == EEXIST)
-    return refused(path.relative, "was created by another program meanwhile", "Try again.");
+    return refused(path.relative, "was created by another program meanwhile", "try again");
   return cannot_open(path.relative, errno);
 }
 

@@ -431,6 +431,32 @@ const Result<Program>& standard_metaschema() {
   return program;
 }
 
+// A `type` that there is not: "matches none of the 2 alternatives" helps nobody.
+std::optional<Error> find_wrong_type(const json::value& schema, const Violation& violation) {
+  if (!violation.instance_place.ends_with("/type") ||
+      !violation.schema_place.contains("/properties/type"))
+    return std::nullopt;
+  boost::system::error_code error;
+  const json::value* const value = schema.find_pointer(violation.instance_place, error);
+  if (value == nullptr) return std::nullopt;
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const auto& [name, types] : kTypes) {
+    names.push_back(name);
+    list.append(list.empty() ? "" : ", ").append(name);
+  }
+  const json::array* const several = value->if_array();
+  for (const json::value& item : several ? *several : json::array{*value}) {
+    const json::string* const text = item.if_string();
+    if (text && std::ranges::find(names, std::string_view(*text)) != names.end()) continue;
+    const auto meant = text ? nearest(*text, names) : std::nullopt;
+    return Error{
+        Reason::argument, "there is no type " + (text ? quoted(*text) : json::serialize(item)),
+        (meant ? "did you mean '" + std::string(*meant) + "'? " : "") + "the types are " + list};
+  }
+  return std::nullopt;
+}
+
 Result<void> check_dialect(const json::value& schema, const std::string& place,
                            const SchemaDialect& dialect, const SchemaOptions& options,
                            unsigned nesting) {
@@ -445,6 +471,8 @@ Result<void> check_dialect(const json::value& schema, const std::string& place,
   if (!metaschema) return std::unexpected(std::move(metaschema.error()));
   const std::vector<Violation> violations = find_violations(**metaschema, schema);
   if (violations.empty()) return {};
+  if (auto wrong = find_wrong_type(schema, violations.front()))
+    return refuse_schema(place + violations.front().instance_place, wrong->message, wrong->hint);
   return refuse_schema(place + violations.front().instance_place,
                        "it " + violations.front().message, "see JSON Schema 2020-12");
 }

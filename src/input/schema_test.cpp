@@ -468,5 +468,24 @@ TEST(Schema, ChecksFromManyThreads) {
     });
 }
 
+TEST(SchemaErrors, NameATypeThatThereIsNotAndTheNearestOne) {
+  struct Row {
+    std::string_view schema, message, hint;
+  };
+  for (const Row& row :
+       {Row{R"({"type":"objekt"})", "'#/type': there is no type 'objekt'",
+            "did you mean 'object'?"},
+        Row{R"({"properties":{"a":{"type":["string","nul"]}}})",
+            "'#/properties/a/type': there is no type 'nul'", "did you mean 'null'?"},
+        Row{R"({"type":3})", "there is no type 3", "the types are null, boolean, integer"},
+        // A property of that name is no keyword.
+        Row{R"({"properties":{"type":"x"}})", "must be a boolean or an object", "2020-12"}}) {
+    const auto schema = Schema::compile(json::parse(row.schema));
+    ASSERT_FALSE(schema) << row.schema;
+    EXPECT_THAT(schema.error().message, testing::HasSubstr(std::string(row.message)));
+    EXPECT_THAT(schema.error().hint, testing::HasSubstr(std::string(row.hint)));
+  }
+}
+
 }  // namespace
 }  // namespace sallyport

@@ -26,17 +26,17 @@ Result<SqlIdentifier> SqlIdentifier::parse(std::string_view text, const SqlIdent
   if (const std::size_t dot = text.find('.'); rules.qualified && dot != std::string_view::npos) {
     if (!is_name(text.substr(0, dot)))
       return fail(Reason::argument,
-                  "The schema in " + quoted(text) + " is not a plain SQL identifier.",
-                  "Use a letter or underscore, then up to 62 letters, digits or underscores.");
+                  "the schema in " + quoted(text) + " is not a plain SQL identifier",
+                  "use a letter or underscore, then up to 62 letters, digits or underscores");
     identifier.schema_ = text.substr(0, dot);
     name = text.substr(dot + 1);
   }
   if (!is_name(name))
-    return fail(Reason::argument, quoted(text) + " is not a plain SQL identifier.",
+    return fail(Reason::argument, quoted(text) + " is not a plain SQL identifier",
                 rules.qualified
-                    ? "Use name or schema.name, each a letter or underscore, then up to 62 "
-                      "letters, digits or underscores."
-                    : "Use a letter or underscore, then up to 62 letters, digits or underscores.");
+                    ? "use name or schema.name, each a letter or underscore, then up to 62 "
+                      "letters, digits or underscores"
+                    : "use a letter or underscore, then up to 62 letters, digits or underscores");
   identifier.name_ = name;
   return identifier;
 }

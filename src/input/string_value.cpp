@@ -103,22 +103,22 @@ Result<std::string> parse_string_value(std::string_view text, const StringRules&
   // A character has at most four bytes: a flood is refused before it is read.
   if (text.size() / 4 > rules.max_length)
     return fail(Reason::argument,
-                "The text of " + std::to_string(text.size()) + " bytes is too long.",
-                "At most " + std::to_string(rules.max_length) + " characters are allowed.");
+                "the text of " + std::to_string(text.size()) + " bytes is too long",
+                "at most " + std::to_string(rules.max_length) + " characters are allowed");
   if (const auto unfit =
           unfit_character(text, rules.multiline ? Layout::many_lines : Layout::one_line))
-    return fail(Reason::argument, "The text " + quoted(text) + " " + *unfit + ".",
-                rules.multiline ? "Give plain UTF-8 text; tabs and line breaks are allowed."
-                                : "Give one line of plain UTF-8 text; tabs are allowed.");
+    return fail(Reason::argument, "the text " + quoted(text) + " " + *unfit,
+                rules.multiline ? "give plain UTF-8 text; tabs and line breaks are allowed"
+                                : "give one line of plain UTF-8 text; tabs are allowed");
   const std::size_t length = count_characters(text);
   if (length > rules.max_length)
     return fail(Reason::argument,
-                "The text of " + std::to_string(length) + " characters is too long.",
-                "At most " + std::to_string(rules.max_length) + " characters are allowed.");
+                "the text of " + std::to_string(length) + " characters is too long",
+                "at most " + std::to_string(rules.max_length) + " characters are allowed");
   if (length < rules.min_length)
     return fail(Reason::argument,
-                "The text of " + std::to_string(length) + " characters is too short.",
-                "At least " + std::to_string(rules.min_length) + " characters are needed.");
+                "the text of " + std::to_string(length) + " characters is too short",
+                "at least " + std::to_string(rules.min_length) + " characters are needed");
   return std::string(text);
 }
 

@@ -24,7 +24,7 @@ std::uint16_t default_port(std::string_view scheme) {
 }
 
 std::unexpected<Error> refused(std::string_view text, std::string_view fault, std::string hint) {
-  return fail(Reason::argument, "The URL " + quoted(text) + " " + std::string(fault) + ".",
+  return fail(Reason::argument, "the URL " + quoted(text) + " " + std::string(fault),
               std::move(hint));
 }
 
@@ -107,16 +107,16 @@ Result<std::string> parse_part(std::string_view url, std::string_view part, bool
       return refused(url,
                      "holds the character " + quoted(part.substr(i, 1)) + " in its " +
                          (is_query ? "query" : "path"),
-                     "Percent-encode it.");
+                     "percent-encode it");
     }
     const int byte = encoded_byte(part.substr(i));
     if (byte < 0)
       return refused(url, "holds a '%' that is not followed by two hexadecimal digits",
-                     "Write a percent sign as %25.");
+                     "write a percent sign as %25");
     // In a query, an encoded line break may be text; in a path, it is an attack on a log or a
     // header.
     if (byte == 0 || (!is_query && (byte < 0x20 || byte == 0x7F)))
-      return refused(url, "holds an encoded control character", "Leave it away.");
+      return refused(url, "holds an encoded control character", "leave it away");
   }
   return normalised(part);
 }
@@ -124,25 +124,25 @@ Result<std::string> parse_part(std::string_view url, std::string_view part, bool
 Result<Host> parse_host(std::string_view url, std::string_view text, const UrlRules& rules) {
   const bool bracketed = text.starts_with('[');
   if (bracketed && !text.ends_with(']'))
-    return refused(url, "has a '[' without its ']'", "Write an IPv6 address as [2001:db8::1].");
+    return refused(url, "has a '[' without its ']'", "write an IPv6 address as [2001:db8::1]");
   const std::string_view literal = bracketed ? text.substr(1, text.size() - 2) : text;
   const Result<IpAddress> address = IpAddress::parse(literal);
   if (bracketed && (!address || address->is_v4()))
     return refused(url, "has something other than an IPv6 address in brackets",
-                   "Write an IPv6 address as [2001:db8::1].");
+                   "write an IPv6 address as [2001:db8::1]");
   if (address && (bracketed || address->is_v4())) {
     if (!rules.allow_ip || !rules.hosts.empty())
-      return refused(url, "names an IP address", "Use the name of the host.");
+      return refused(url, "names an IP address", "use the name of the host");
     if (const auto range = internal_range(*address); range && !rules.allow_internal)
       return refused(url, "leads to an internal address (" + std::string(*range) + ")",
-                     "Only addresses of the open internet are allowed.");
+                     "only addresses of the open internet are allowed");
     return *address;
   }
   Result<HostName> name = HostName::parse(text);
   if (!name) return refused(url, "has no proper host: " + name.error().message, name.error().hint);
   if (rules.hosts.empty()) {
     if (name->is_localhost() && !rules.allow_internal)
-      return refused(url, "leads to this machine", "Only hosts of the open internet are allowed.");
+      return refused(url, "leads to this machine", "only hosts of the open internet are allowed");
     return std::move(*name);
   }
   if (std::ranges::any_of(rules.hosts, [&](const HostPattern& p) { return p.matches(*name); }))
@@ -152,7 +152,7 @@ Result<Host> parse_host(std::string_view url, std::string_view text, const UrlRu
        std::span(rules.hosts).first(std::min<std::size_t>(rules.hosts.size(), 10)))
     allowed.append(allowed.empty() ? "" : ", ").append(pattern.to_text());
   return refused(url, "leads to " + name->to_text() + ", which is not an allowed host",
-                 "Allowed: " + allowed + (rules.hosts.size() > 10 ? ", ..." : "") + ".");
+                 "allowed: " + allowed + (rules.hosts.size() > 10 ? ", ..." : ""));
 }
 
 }  // namespace
@@ -160,18 +160,18 @@ Result<Host> parse_host(std::string_view url, std::string_view text, const UrlRu
 Result<Url> Url::parse(std::string_view text, const UrlRules& rules) {
   if (text.size() > rules.max_length)
     return fail(Reason::argument,
-                "The URL of " + std::to_string(text.size()) + " bytes is too long.",
-                "At most " + std::to_string(rules.max_length) + " bytes are allowed.");
+                "the URL of " + std::to_string(text.size()) + " bytes is too long",
+                "at most " + std::to_string(rules.max_length) + " bytes are allowed");
   // Before anything is split: parsers differ most in what they do with these.
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte <= 0x20 || byte == 0x7F)
-      return refused(text, "holds a space or control character", "Percent-encode it.");
+      return refused(text, "holds a space or control character", "percent-encode it");
     if (byte >= 0x80)
       return refused(text, "is not ASCII",
-                     "Percent-encode the path and write the host in its xn-- form.");
-    if (c == '\\') return refused(text, "holds a backslash", "Write '/' or %5C.");
-    if (c == '#') return refused(text, "has a fragment", "Leave the '#' and what follows it away.");
+                     "percent-encode the path and write the host in its xn-- form");
+    if (c == '\\') return refused(text, "holds a backslash", "write '/' or %5C");
+    if (c == '#') return refused(text, "has a fragment", "leave the '#' and what follows it away");
   }
 
   const std::size_t colon = text.find(':');
@@ -184,11 +184,11 @@ Result<Url> Url::parse(std::string_view text, const UrlRules& rules) {
     schemes.append(schemes.empty() ? "" : ", ").append(allowed).append("://");
   if (colon == std::string_view::npos ||
       std::ranges::find(rules.schemes, scheme) == rules.schemes.end())
-    return refused(text, "does not begin with an allowed scheme", "Allowed: " + schemes + ".");
+    return refused(text, "does not begin with an allowed scheme", "allowed: " + schemes);
   std::string_view rest = text.substr(colon + 1);
   if (!rest.starts_with("//"))
     return refused(text, "lacks the \"//\" behind its scheme",
-                   "Write it like " + scheme + "://host/path.");
+                   "write it like " + scheme + "://host/path");
   rest.remove_prefix(2);
 
   const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
@@ -196,7 +196,7 @@ Result<Url> Url::parse(std::string_view text, const UrlRules& rules) {
   rest.remove_prefix(end);
   if (authority.contains('@'))
     return refused(text, "has a user name before its host",
-                   "Leave the user name, the password and the '@' away.");
+                   "leave the user name, the password and the '@' away");
   // The colon of a port stands behind the brackets of an IPv6 address.
   const std::size_t bracket = authority.rfind(']');
   const std::size_t port_colon =
@@ -217,7 +217,7 @@ Result<Url> Url::parse(std::string_view text, const UrlRules& rules) {
   Result<std::string> path = parse_part(text, rest.substr(0, question), false);
   if (!path) return std::unexpected(std::move(path.error()));
   if (has_dot_segment(*path))
-    return refused(text, "has \".\" or \"..\" in its path", "Write the path without them.");
+    return refused(text, "has \".\" or \"..\" in its path", "write the path without them");
   url.path_ = path->empty() ? "/" : std::move(*path);
   if (question != std::string_view::npos) {
     Result<std::string> query = parse_part(text, rest.substr(question + 1), true);

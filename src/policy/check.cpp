@@ -2,10 +2,12 @@
 // nobody can give, grants that are denied.
 #include <algorithm>
 #include <initializer_list>
+#include <set>
 #include <unordered_map>
 
 #include "base/text.h"
 #include "input/url.h"
+#include "policy/inside_path.h"
 #include "policy/limit_value.h"
 #include "policy/load.h"
 
@@ -50,6 +52,22 @@ class Checker {
     return place;
   }
 
+  // The same for the item of a list that is written as `text`, or stands at `place`; and its rule.
+  [[nodiscard]] std::pair<Place, std::string> find_item(Keys keys, std::string_view text,
+                                                        Place place) const {
+    const Node* list = &root_;
+    for (const std::string_view key : keys)
+      if (list = find(*list, key); !list) break;
+    for (std::size_t i = 0; list && i < list->items.size(); ++i) {
+      const Node& item = list->items[i];
+      const bool there =
+          place.line != 0 && item.place.line == place.line && item.place.column == place.column;
+      if (there || (item.kind == Node::Kind::scalar && item.text == text))
+        return {item.place, rule_of(keys) + "[" + std::to_string(i) + "]"};
+    }
+    return {place_of(keys), rule_of(keys)};
+  }
+
   [[nodiscard]] bool is_written(Keys keys) const {
     const Node* node = &root_;
     for (const std::string_view key : keys)
@@ -70,6 +88,12 @@ class Checker {
 
   void refuse(Keys keys, std::string message, std::string hint) const {
     refuse_at(place_of(keys), rule_of(keys), std::move(message), std::move(hint));
+  }
+  void refuse_item(Keys keys, std::string_view text, Place at, std::string message,
+                   std::string hint) const {
+    if (notes_.full()) return;
+    auto [place, rule] = find_item(keys, text, at);
+    refuse_at(place, std::move(rule), std::move(message), std::move(hint));
   }
   void refuse_at(Place place, std::string rule, std::string message, std::string hint) const {
     if (notes_.full()) return;
@@ -112,6 +136,8 @@ class Checker {
   void check_roles() {
     for (const auto& [name, caller] : rules_.callers)
       callers_of_[caller.role].push_back(&caller);
+    for (const auto& [name, role] : rules_.roles)
+      permissions_.insert(role.permissions.begin(), role.permissions.end());
     for (const auto& [name, role] : rules_.roles)
       if (!callers_of_.contains(name))
         warn_at(role.place, rule_of({"roles", name}), "nobody has this role",
@@ -174,8 +200,8 @@ class Checker {
          {std::pair{"read", &tool.files.read}, std::pair{"write", &tool.files.write}})
       for (const FileRule& rule : *list)
         if (const DenyRule* deny = denied(rule.host))
-          refuse_at(
-              rule.place, rule_of({"tools", tool.name, "files", key}),
+          refuse_item(
+              {"tools", tool.name, "files", key}, rule.host, rule.place,
               quoted(rule.host) + " would show what the ceiling denies, " + quoted(deny->text),
               "grant another path, or change ceiling.files.deny");
     for (const Argument& argument : tool.args) {
@@ -185,19 +211,29 @@ class Checker {
             {"tools", tool.name, "args", argument.name, "below"},
             quoted(argument.below) + " would show what the ceiling denies, " + quoted(deny->text),
             "name another directory, or change ceiling.files.deny");
-      if (tool.kind == ToolKind::command && !is_shown(tool, argument.below))
+      if (tool.kind != ToolKind::command) continue;
+      if (const auto inside = inside_path(tool.files, argument.below))
+        check_path_templates(tool, argument, *inside);
+      else
         refuse({"tools", tool.name, "args", argument.name, "below"},
                "the tool does not see " + quoted(argument.below),
                "show it to the tool under files.read or files.write");
     }
   }
 
-  static bool is_shown(const Tool& tool, const std::string& path) {
-    const auto shows = [&](const FileRule& rule) {
-      return path == rule.host || rule.host == "/" || path.starts_with(rule.host + "/");
-    };
-    return std::ranges::any_of(tool.files.read, shows) ||
-           std::ranges::any_of(tool.files.write, shows);
+  // "/other/{file}" would become /other//data/a.txt: what fills a path is whole already.
+  void check_path_templates(const Tool& tool, const Argument& argument,
+                            const std::string& inside) const {
+    for (const Template& element : tool.run)
+      for (std::size_t i = 1; i < element.pieces.size(); ++i)
+        if (element.pieces[i].argument == argument.name &&
+            element.pieces[i - 1].text.ends_with('/') &&
+            !element.pieces[i - 1].text.ends_with(inside + "/"))
+          refuse({"tools", tool.name, "run"},
+                 "the path {" + argument.name + "} stands behind another path, " +
+                     quoted(element.pieces[i - 1].text),
+                 "write \"{" + argument.name + "}\": it becomes a path such as " +
+                     quoted(inside + "/name"));
   }
 
   // Whether every host of `allowed` is one of `deny`.
@@ -213,7 +249,7 @@ class Checker {
     return nullptr;
   }
 
-  void check_network(const NetworkRules& network, const std::string& rule) const {
+  void check_network(const NetworkRules& network, Keys keys) const {
     for (const HostRule& host : network.allow) {
       const HostPattern* deny = denied_host(host.host);
       std::string_view who = "the ceiling";
@@ -223,10 +259,10 @@ class Checker {
           who = "the same `network`";
         }
       if (deny)
-        refuse_at(host.place, rule + ".allow",
-                  quoted(host.host.to_text()) + " is denied by " + std::string(who) + ", as " +
-                      quoted(deny->to_text()),
-                  "take one of the two out");
+        refuse_item(keys, host.host.to_text(), host.place,
+                    quoted(host.host.to_text()) + " is denied by " + std::string(who) + ", as " +
+                        quoted(deny->to_text()),
+                    "take one of the two out");
     }
   }
 
@@ -240,14 +276,36 @@ class Checker {
              "there is a schema for the result, and the tool gives text",
              "write result: json, or take the schema out");
     check_files(tool);
+    check_needs(tool);
+    if (tool.share_network && !rules_.ceiling.deny_hosts.empty())
+      refuse({"tools", tool.name, "dangerously_share_network"},
+             "the ceiling denies hosts, which cannot be held where the network is shared",
+             "take one of the two out");
     if (is_written({"tools", tool.name, "network"}))
-      check_network(tool.network, rule_of({"tools", tool.name, "network"}));
+      check_network(tool.network, {"tools", tool.name, "network", "allow"});
     for (const std::string& name : tool.credentials)
       if (!rules_.credentials.contains(name))
-        refuse({"tools", tool.name, "credentials"}, "there is no credential " + quoted(name),
-               suggest(name, rules_.credentials, "credentials"));
+        refuse_item({"tools", tool.name, "credentials"}, name, {},
+                    "there is no credential " + quoted(name),
+                    suggest(name, rules_.credentials, "credentials"));
     if (tool.kind == ToolKind::http) check_http(tool);
     if (tool.approval) check_approval(tool, *tool.approval);
+  }
+
+  // A tool that nobody can ever call is a mistake of spelling more often than not.
+  void check_needs(const Tool& tool) const {
+    if (permissions_.contains("admin")) return;
+    for (const std::string& need : tool.needs) {
+      if (permissions_.contains(need)) continue;
+      // A search among all of them, for a few.
+      std::vector<std::string_view> known;
+      if (notes_.warnings.size() < 100) known.assign(permissions_.begin(), permissions_.end());
+      const auto meant = nearest(need, known);
+      const auto [place, rule] = find_item({"tools", tool.name, "needs"}, need, {});
+      warn_at(place, rule,
+              "no role has the permission " + quoted(need) + ", and so nobody can call the tool",
+              meant ? "did you mean '" + std::string(*meant) + "'?" : "give it to a role");
+    }
   }
 
   void check_http(const Tool& tool) const {
@@ -266,10 +324,10 @@ class Checker {
       if (credential == rules_.credentials.end()) continue;
       const auto matches = [&](const HostPattern& to) { return to.matches(*host); };
       if (std::ranges::none_of(credential->second.to, matches))
-        refuse({"tools", tool.name, "credentials"},
-               "the credential " + quoted(name) + " is not for " + quoted(host->to_text()) +
-                   ", the only host that the tool reaches",
-               "take it out, or add the host to its `to`");
+        refuse_item({"tools", tool.name, "credentials"}, name, {},
+                    "the credential " + quoted(name) + " is not for " + quoted(host->to_text()) +
+                        ", the only host that the tool reaches",
+                    "take it out, or add the host to its `to`");
     }
   }
 
@@ -289,8 +347,8 @@ class Checker {
     for (const std::string& role : approval.by) {
       if (!rules_.roles.contains(role)) {
         known = false;
-        refuse({"tools", tool.name, "approval", "by"}, "there is no role " + quoted(role),
-               suggest(role, rules_.roles, "roles"));
+        refuse_item({"tools", tool.name, "approval", "by"}, role, {},
+                    "there is no role " + quoted(role), suggest(role, rules_.roles, "roles"));
       } else if (const auto found = callers_of_.find(role); found != callers_of_.end()) {
         approvers += found->second.size();
       }
@@ -324,15 +382,15 @@ class Checker {
     for (const auto& [name, credential] : rules_.credentials) {
       for (const HostPattern& to : credential.to)
         if (const HostPattern* deny = denied_host(to))
-          refuse({"credentials", name, "to"},
-                 quoted(to.to_text()) + " cannot be reached: the ceiling denies " +
-                     quoted(deny->to_text()),
-                 "take one of the two out");
+          refuse_item({"credentials", name, "to"}, to.to_text(), {},
+                      quoted(to.to_text()) + " cannot be reached: the ceiling denies " +
+                          quoted(deny->to_text()),
+                      "take one of the two out");
       if (!std::ranges::binary_search(used, std::string_view(name)))
         warn_at(credential.place, rule_of({"credentials", name}), "no tool uses this credential",
                 "name it under `credentials` of a tool, or take it out");
     }
-    check_network(rules_.defaults.network, "defaults.network");
+    check_network(rules_.defaults.network, {"defaults", "network", "allow"});
   }
 
   void check_tests() const {
@@ -340,10 +398,10 @@ class Checker {
       const PolicyTest& test = rules_.tests[i];
       const std::string rule = "tests[" + std::to_string(i) + "]";
       if (!test.caller.empty() && !rules_.callers.contains(test.caller))
-        refuse_at(test.place, rule + ".as", "there is no caller " + quoted(test.caller),
+        refuse_at(test.caller_place, rule + ".as", "there is no caller " + quoted(test.caller),
                   suggest(test.caller, rules_.callers, "callers"));
       if (!test.tool.empty() && !rules_.tools.contains(test.tool) && test.reason != "unknown_tool")
-        refuse_at(test.place, rule + ".call", "there is no tool " + quoted(test.tool),
+        refuse_at(test.tool_place, rule + ".call", "there is no tool " + quoted(test.tool),
                   suggest(test.tool, rules_.tools, "tools"));
     }
   }
@@ -352,6 +410,7 @@ class Checker {
   const Rules& rules_;
   Notes& notes_;
   std::map<std::string, std::vector<const Caller*>, std::less<>> callers_of_;  // by role
+  std::set<std::string, std::less<>> permissions_;                             // of all roles
   mutable std::map<const Node*, std::unordered_map<std::string_view, const Node*>> indexes_;
 };
 

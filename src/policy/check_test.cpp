@@ -11,12 +11,13 @@ TEST(PolicyChecks, WhatNoSectionSeesAloneIsFound) {
       {kVersion "callers:\n  c: {tenant: x}\n",
        "f:3:15: callers.c.tenant: there is no tenant 'x' (describe it under `tenants`)"},
       {kTool "credentials: [x]\n",
-       "f:6:18: tools.t.credentials: there is no credential 'x' (describe it under `credentials`)"},
+       "f:6:19: tools.t.credentials[0]: there is no credential 'x' (describe it under "
+       "`credentials`)"},
       {kTool "screen: blok\n",
        "f:6:13: tools.t.screen: there is no 'blok' here (did you mean 'block'? it is one of none, "
        "warn, approve, block)"},
       {kTool "approval: {by: [lead]}\n",
-       "f:6:20: tools.t.approval.by: there is no role 'lead' (describe it under `roles`)"},
+       "f:6:21: tools.t.approval.by[0]: there is no role 'lead' (describe it under `roles`)"},
       {kTool "approval: {by: []}\n",
        "f:6:20: tools.t.approval.by: the list is empty, and so nobody could approve (name a role "
        "that may)"},
@@ -29,20 +30,25 @@ TEST(PolicyChecks, WhatNoSectionSeesAloneIsFound) {
        "raise ceiling.limits.timeout)"},
       {kVersion "ceiling: {files: {deny: [\"/**/.ssh/**\"]}}\ntools:\n  t: {run: [x], needs: [], "
                 "files: {read: [/home/u/.ssh]}}\n",
-       "f:4:43: tools.t.files.read: '/home/u/.ssh' would show what the ceiling denies, "
+       "f:4:43: tools.t.files.read[0]: '/home/u/.ssh' would show what the ceiling denies, "
        "'/**/.ssh/**' (grant another path, or change ceiling.files.deny)"},
       {kVersion "ceiling: {files: {deny: [/etc/shadow]}}\ntools:\n  t: {run: [x], needs: [], "
-                "files: {read: [/etc]}}\n",
-       "f:4:43: tools.t.files.read: '/etc' would show what the ceiling denies, '/etc/shadow' "
+                "files: {read: [/bin, \"/etc:/data\"]}}\n",
+       "f:4:43: tools.t.files.read[0]: nothing can be placed at '/bin': it would hide what "
+       "programs need to start (write HOST:INSIDE, such as '/bin:/data')"},
+      {kVersion "ceiling: {files: {deny: [/etc/shadow]}}\ntools:\n  t: {run: [x], needs: [], "
+                "files: {read: [/srv, \"/etc:/data\"]}}\n",
+       "f:4:49: tools.t.files.read[1]: '/etc' would show what the ceiling denies, '/etc/shadow' "
        "(grant another path, or change ceiling.files.deny)"},
       {kVersion "ceiling: {network: {deny: [\"*.x.y\"]}}\ntools:\n  t: {run: [x], needs: [], "
                 "network: {allow: [a.x.y]}}\n",
-       "f:4:46: tools.t.network.allow: 'a.x.y' is denied by the ceiling, as '*.x.y' (take one of "
+       "f:4:46: tools.t.network.allow[0]: 'a.x.y' is denied by the ceiling, as '*.x.y' (take one "
+       "of "
        "the two out)"},
       {kVersion "tests: [{as: a, call: b, expect: allowed}]\n",
-       "f:2:9: tests[0].as: there is no caller 'a' (describe it under `callers`)"},
+       "f:2:14: tests[0].as: there is no caller 'a' (describe it under `callers`)"},
       {kVersion "callers: {a: {}}\ntests: [{as: a, call: b, expect: blocked, reason: permision}]\n",
-       "f:3:9: tests[0].call: there is no tool 'b' (describe it under `tools`)"},
+       "f:3:23: tests[0].call: there is no tool 'b' (describe it under `tools`)"},
       {kVersion "roles: {lead: [x]}\ncallers: {a: {role: lead}}\ntools: {t: {run: [x], needs: [x], "
                 "approval: {by: [lead]}}}\n",
        "f:4:45: tools.t.approval: nobody could approve a call: whoever may call is one of those "
@@ -53,11 +59,13 @@ TEST(PolicyChecks, WhatNoSectionSeesAloneIsFound) {
        "more callers, or ask for fewer approvals)"},
       {kVersion "ceiling: {network: {deny: [a.b]}}\ncredentials: {c: {from: \"env:X\", inject: "
                 "bearer, to: [a.b]}}\n",
-       "f:3:54: credentials.c.to: 'a.b' cannot be reached: the ceiling denies 'a.b' (take one of "
+       "f:3:55: credentials.c.to[0]: 'a.b' cannot be reached: the ceiling denies 'a.b' (take one "
+       "of "
        "the two out)"},
       {kVersion "credentials: {c: {from: \"env:X\", inject: bearer, to: [a.b]}}\ntools: {t: {http: "
                 "{method: GET, url: \"https://c.d/\"}, needs: [], credentials: [c]}}\n",
-       "f:3:79: tools.t.credentials: the credential 'c' is not for 'c.d', the only host that the "
+       "f:3:80: tools.t.credentials[0]: the credential 'c' is not for 'c.d', the only host that "
+       "the "
        "tool reaches (take it out, or add the host to its `to`)"},
       {kVersion
        "ceiling: {limits: {memory: 1GiB}}\nroles: {r: {permissions: [], limits: {memory: 2GiB}}}\n",
@@ -125,6 +133,79 @@ tools:
   one: { run: [x], needs: [x], irreversible: true, approval: { by: [lead] } }
   two: { run: [x], needs: [x], approval: { by: [lead], count: 2 } }
 )"));
+}
+
+std::vector<std::string> warnings(std::string_view yaml) {
+  const auto policy = Policy::parse(yaml, "f");
+  if (!policy) return {"does not load: " + to_text(policy.error()[0])};
+  std::vector<std::string> said;
+  for (const PolicyProblem& warning : policy->warnings())
+    said.push_back(to_text(warning));
+  return said;
+}
+
+TEST(PolicyChecks, APermissionThatNoRoleHasIsAWarning) {
+  EXPECT_EQ(
+      warnings(kVersion "roles: {r: [read:data]}\ncallers: {a: {role: r}}\n"
+                        "tools: {t: {run: [x], needs: [read:data, read:dta]}}\n"),
+      (std::vector<std::string>{
+          "f:4:42: tools.t.needs[1]: no role has the permission 'read:dta', and so nobody can "
+          "call the tool (did you mean 'read:data'?)"}));
+  EXPECT_EQ(warnings(kVersion "tools: {t: {run: [x], needs: [go]}}\n"),
+            (std::vector<std::string>{"f:2:31: tools.t.needs[0]: no role has the permission 'go', "
+                                      "and so nobody can call the tool (give it to a role)"}));
+  // `admin` has every permission.
+  EXPECT_EQ(warnings(kVersion "roles: {r: [admin]}\ncallers: {a: {role: r}}\n"
+                              "tools: {t: {run: [x], needs: [go]}}\n"),
+            std::vector<std::string>());
+}
+
+TEST(PolicyChecks, AnArgumentThatBecomesAScriptIsAWarning) {
+  const auto argument_of = [](std::string_view run) {
+    const auto said = warnings(std::string(kVersion "tools: {t: {needs: [], args: {k: {type: "
+                                                    "string, optional: true}}, run: [") +
+                               std::string(run) + "]}}\n");
+    if (said.empty()) return std::string();
+    const std::size_t rule = said[0].find("tools.t.run");
+    return rule == std::string::npos ? said[0]
+                                     : said[0].substr(rule, said[0].find(':', rule) - rule);
+  };
+  for (const char* run :
+       {R"(bash, -c, "{k}")", R"(/bin/sh, -ec, "ls {k}")", R"(sh, -x, "-c", "{k}")",
+        R"(python3.12, -c, "{k}")", R"(perl, -ne, "{k}")", R"(node, --eval, "{k}")",
+        R"(awk, "{k}", /x)", R"(sed, -n, "{k}")", R"(bash, -c, "{arguments} {k}")"})
+    EXPECT_TRUE(argument_of(run).starts_with("tools.t.run[")) << run << argument_of(run);
+  EXPECT_EQ(argument_of(R"(env, bash, -c, "{k}")"), "tools.t.run[3]");
+  EXPECT_EQ(argument_of(R"(node, "--eval={k}")"), "tools.t.run[1]");
+  EXPECT_EQ(argument_of(R"(perl, "-e{k}")"), "tools.t.run[1]");
+  for (const char* run : {R"(bash, -c, 'grep "$1" /x', _, "{k}")", R"(python3, /x.py, -c, "{k}")",
+                          R"(grep, -c, "{k}")", R"(sed, -n, p, "{k}")", R"(awk, "x", "{k}")",
+                          R"(bash, /x.sh, "{k}")"})
+    EXPECT_EQ(argument_of(run), "") << run;
+}
+
+TEST(PolicyChecks, ASharedNetworkIsAWarningAndNeverBesideRulesForIt) {
+  EXPECT_EQ(
+      warnings(kTool "dangerously_share_network: true\n"),
+      (std::vector<std::string>{
+          "f:6:32: tools.t.dangerously_share_network: the tool has the network of this machine "
+          "itself: every host and service that this machine reaches, its loopback too (take "
+          "it out, and list the hosts that are meant under network.allow)"}));
+  EXPECT_EQ(warnings(kTool "dangerously_share_network: false\n"), std::vector<std::string>());
+  constexpr ProblemRow kRows[] = {
+      {kTool "dangerously_share_network: yes\n", "f:6:32: tools.t.dangerously_share_network:"},
+      {kVersion "defaults: {dangerously_share_network: true}\n", "f:2:12: defaults."},
+      {kTool "dangerously_share_network: true\n    network: {allow: [a.b]}\n",
+       "f:6:32: tools.t.dangerously_share_network: rules for the network cannot be held where the "
+       "network is shared (take one of the two out; network: none takes those of `defaults` out)"},
+      {kVersion "tools: {t: {tier: inline, needs: [], dangerously_share_network: true}}\n",
+       "f:2:65: tools.t.dangerously_share_network: 'dangerously_share_network' means nothing"},
+      {kVersion "ceiling: {network: {deny: [a.b]}}\ntools: {t: {run: [x], needs: [], "
+                "dangerously_share_network: true}}\n",
+       "f:3:61: tools.t.dangerously_share_network: the ceiling denies hosts, which cannot be held "
+       "where the network is shared (take one of the two out)"},
+  };
+  expect_problems(kRows);
 }
 
 TEST(PolicyChecks, WhatIsOddButLoadsIsAWarning) {

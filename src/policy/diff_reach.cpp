@@ -116,6 +116,10 @@ void compare_files(ChangeList& changes, const Tool& before, const Tool& after) {
 
 void compare_network(ChangeList& changes, const Rules& old_rules, const Tool& before,
                      const Rules& new_rules, const Tool& after) {
+  changes.ordered(after.share_network && !before.share_network,
+                  before.share_network && !after.share_network,
+                  after.share_network ? "SHARES NOW THE NETWORK OF THIS MACHINE"
+                                      : "no longer shares the network of this machine");
   const auto more = rules_not_in(after.network.allow, before.network.allow);
   const auto less = rules_not_in(before.network.allow, after.network.allow);
   if (!more.empty()) changes.wider("can now reach " + list_names(more));

@@ -130,6 +130,7 @@ TEST(PolicyDiff, EveryControlOfAToolThatGoesIsWiderAndThatComesIsNarrower) {
       {[](Tool& tool) { tool.files.write.push_back(file_rule("/srv")); }, "can now write /srv"},
       {[](Tool& tool) { tool.network.allow.push_back({.host = host_pattern("a.example")}); },
        "can now reach a.example"},
+      {[](Tool& tool) { tool.share_network = true; }, "SHARES NOW THE NETWORK OF THIS MACHINE"},
       {[](Tool& tool) { tool.commands.allow = {{"git", "log"}}; }, "can now run `git log`"},
       {[](Tool& tool) { tool.args.push_back(argument("x", "{}")); },
        "argument x: can be given now"},

@@ -218,6 +218,7 @@ json::object tool_json(const Tool& tool) {
                       {"write", files_json(tool.files.write)},
                       {"write_mode", tool.files.write_mode == WriteMode::copy ? "copy" : "direct"},
                       {"network", network_json(tool.network)},
+                      {"share_network", tool.share_network},
                       {"syscalls", tool.syscalls},
                       {"require", strings(tool.require)},
                       {"prefer", strings(tool.prefer)},

@@ -109,6 +109,7 @@ std::string worst_call(const Envelope& envelope) {
       each_text(tool.network.allow, [](const HostRule& rule) { return rule.host.to_text(); });
   if (tool.kind == ToolKind::http)
     hosts.push_back("the host of " + escape_for_terminal(tool.http.url));
+  if (tool.share_network) hosts.emplace_back("ANY HOST THAT THIS MACHINE REACHES");
   if (!hosts.empty()) parts.push_back("send all that it can read to " + list_names(hosts, "or"));
   if (!tool.credentials.empty())
     parts.push_back("act with the credential " + list_names(tool.credentials));

@@ -139,6 +139,19 @@ TEST(Explain, TheNetworkIsNothingOrNamedAndTcpIsCalledOpaque) {
                     Not(HasSubstr("cannot send anything"))));
 }
 
+TEST(Explain, ASharedNetworkIsSaidAloud) {
+  Shop shop;
+  EXPECT_THAT(explained(shop), Not(HasSubstr("SHARES")));
+  shop.python.share_network = true;
+  EXPECT_THAT(explained(shop),
+              AllOf(HasSubstr("EVERYTHING. IT SHARES THE NETWORK OF THIS MACHINE"),
+                    HasSubstr("send all that it can read to ANY HOST THAT THIS MACHINE REACHES"),
+                    Not(HasSubstr("cannot send anything")), Not(HasSubstr("no other interface"))));
+  EXPECT_THAT(
+      explain(shop.rules, "python")->gaps,
+      ElementsAre(testing::Field(&ExplainedGap::rule, "tools.python.dangerously_share_network")));
+}
+
 TEST(Explain, TheHostsOfACredentialCountAsReachable) {
   Shop shop;
   Credential& credential = shop.rules.credentials["pay"];

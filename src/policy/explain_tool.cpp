@@ -174,6 +174,11 @@ ExplainedSection what_it_touches(const Rules& rules, const Tool& tool) {
 ExplainedSection where_it_reaches(const Rules& rules, const Tool& tool) {
   ExplainedSection section{"What it can reach on the network", {}};
   auto& facts = section.facts;
+  if (tool.share_network)
+    facts.push_back({"",
+                     "EVERYTHING. IT SHARES THE NETWORK OF THIS MACHINE "
+                     "(dangerously_share_network): every host and every service that this machine "
+                     "can reach, also those that listen on its loopback only. No rule bounds it."});
   for (const HostRule& rule : tool.network.allow)
     facts.push_back({"host", host_sentence(rule)});
   for (const std::string& name : tool.credentials) {

@@ -62,6 +62,9 @@ void merge_limits(LimitRules& base, const LimitRules& limits);
 void read_defaults(const Spot& at, Rules& rules);
 void read_tools(const Spot& at, Rules& rules);
 
+// --- check_argv.cpp: arguments that a command would misread, in a tool that is sound by itself.
+void check_argv(const Spot& at, const Tool& tool);
+
 // --- load_output.cpp
 [[nodiscard]] std::optional<OutputRules> read_output(const Spot& at);
 [[nodiscard]] std::optional<std::map<std::string, ScreenAction>> read_screen(const Spot& at);

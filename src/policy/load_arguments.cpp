@@ -104,7 +104,10 @@ constexpr Field<ArgumentParts> kArgument[] = {
      into<&ArgumentParts::dash, read_switch>},
     {"multiline", kSwitchValue, "string: it may hold line ends.",
      into<&ArgumentParts::multiline, read_switch>},
-    {"below", kTextValue, "path: the directory of the host that it must lie in.", read_below},
+    {"below", kTextValue,
+     "path: the directory of the host that it must lie in. A caller names the path as the tool "
+     "sees it, or relative to this.",
+     read_below},
     {"exists", kSwitchValue, "path: it must be there already; true.",
      into<&ArgumentParts::exists, read_switch>},
     {"schemes", R"({"type": "array", "items": {"enum": ["https", "http"]}, "minItems": 1})",
@@ -121,7 +124,6 @@ std::optional<ArgumentParts> read_parts(const Spot& at) {
               "write {type: " + escape_for_terminal(at.node().text.substr(0, 40)) + "}");
     return std::nullopt;
   }
-  const std::size_t problems = at.notes().problems.size();
   ArgumentParts parts;
   for_each_entry(at, [&](const Node& key, const Spot& value) {
     const auto field =
@@ -135,17 +137,17 @@ std::optional<ArgumentParts> read_parts(const Spot& at) {
       if (auto text = read_text(value)) parts.schema[key.text] = *text;
       return;
     }
+    const std::size_t problems = at.notes().problems.size();
     check_schema_entry(at, key, value);
     if (at.notes().problems.size() != problems) return;
     if (auto json = read_json(value)) parts.schema[key.text] = std::move(*json);
   });
-  if (at.node().kind != Node::Kind::map || at.notes().problems.size() != problems)
-    return std::nullopt;
+  if (at.node().kind != Node::Kind::map) return std::nullopt;
   return parts;
 }
 
-// Keys that go with some types only.
-void check_combinations(const Spot& at, const ArgumentParts& parts) {
+// Keys that go with some types only. `sound`: nothing was wrong with them one by one.
+void check_combinations(const Spot& at, const ArgumentParts& parts, bool sound) {
   const auto only = [&](std::string_view key, bool fits, std::string_view where) {
     if (const Node* value = at.node().find(key); value && !fits)
       at.refuse_key(key, value->place, "'" + std::string(key) + "' does not go with this type",
@@ -165,7 +167,7 @@ void check_combinations(const Spot& at, const ArgumentParts& parts) {
   const bool says_something = std::ranges::any_of(parts.schema, [](const auto& member) {
     return member.key() != "description" && member.key() != "title" && member.key() != "examples";
   });
-  if (!says_something)
+  if (!says_something && sound)
     at.refuse("this argument would take any value", "write its type, such as type: string");
 }
 
@@ -182,7 +184,8 @@ Result<void> check_text(const Argument& argument, std::string_view text) {
       return verdict(parse_string_value(
           text, {.max_length = argument.max_length, .multiline = argument.multiline}));
     case ArgumentType::path:
-      return verdict(parse_relative_path(text, {.below = argument.below}));
+      // Relative only: where the tool will see the directory is not known yet.
+      return verdict(parse_relative_path(text, {.below = {}}));
     case ArgumentType::sql_identifier:
       return verdict(SqlIdentifier::parse(text, {.qualified = true}));
     case ArgumentType::url: {
@@ -212,12 +215,27 @@ void check_fallback(const Spot& at, const Argument& argument) {
                     checked.error().hint);
 }
 
+// Stands for an argument with mistakes, in a policy that does not load.
+Argument anything(const Node& key) {
+  return {.name = key.text,
+          .place = key.place,
+          .schema = *Schema::compile(json::object()),
+          .definition = {},
+          .fallback = {},
+          .below = {},
+          .schemes = {},
+          .hosts = {}};
+}
+
 std::optional<Argument> read_argument(const Node& key, const Spot& at) {
+  const std::size_t problems = at.notes().problems.size();
+  const auto sound = [&] { return at.notes().problems.size() == problems; };
   auto parts = read_parts(at);
   if (!parts) return std::nullopt;
-  const std::size_t problems = at.notes().problems.size();
-  check_combinations(at, *parts);
-  if (at.notes().problems.size() != problems) return std::nullopt;
+  // Of a type that was not understood, nobody can say what goes with it.
+  if (parts->schema.contains("type") || !at.node().find("type"))
+    check_combinations(at, *parts, sound());
+  if (!sound()) return std::nullopt;
 
   json::object& pure = parts->schema;
   const bool is_text = parts->string || (parts->type != ArgumentType::json);
@@ -257,8 +275,10 @@ std::optional<Argument> read_argument(const Node& key, const Spot& at) {
 std::optional<std::vector<Argument>> read_arguments(const Spot& at) {
   std::vector<Argument> arguments;
   for_each_entry(at, [&](const Node& key, const Spot& value) {
-    if (!check_key(value, key, NameKind::argument)) return;
-    if (auto argument = read_argument(key, value)) arguments.push_back(std::move(*argument));
+    std::optional<Argument> argument;
+    if (check_key(value, key, NameKind::argument)) argument = read_argument(key, value);
+    // What is declared wrongly is declared: its placeholders are not mistakes of their own.
+    arguments.push_back(argument ? std::move(*argument) : anything(key));
   });
   if (at.node().kind != Node::Kind::map) return std::nullopt;
   return arguments;
@@ -267,9 +287,8 @@ std::optional<std::vector<Argument>> read_arguments(const Spot& at) {
 std::optional<Schema> read_schema(const Spot& at, json::value& text) {
   const std::size_t problems = at.notes().problems.size();
   check_schema(at);
-  if (at.notes().problems.size() != problems) return std::nullopt;
   auto value = read_json(at);
-  if (!value) return std::nullopt;
+  if (!value || at.notes().problems.size() != problems) return std::nullopt;
   auto schema = Schema::compile(*value);
   if (!schema) {
     at.refuse(schema.error());

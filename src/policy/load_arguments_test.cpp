@@ -59,6 +59,12 @@ TEST(PolicyArguments, MistakesAreNamedWithTheirPlace) {
                 "\n",
        "f:2:71: tools.t.args.p.below: the tool does not see '/srv' (show it to the tool under "
        "files.read or files.write)"},
+      {kVersion
+       R"(tools: {t: {run: [x, "/other/{p}"], needs: [], files: {read: ["/srv:/data"]}, args: {p: {type: path, below: /srv}}}})"
+       "\n",
+       "f:2:18: tools.t.run: the path {p} stands behind another path, '/other/' (write \"{p}\": it "
+       "becomes "
+       "a path such as '/data/name')"},
       {kTool R"(args: {a: {type: string, default: "x", optional: true}})"
              "\n",
        "f:6:54: tools.t.args.a.optional: an argument with a default is optional already (leave "
@@ -76,6 +82,68 @@ TEST(PolicyArguments, MistakesAreNamedWithTheirPlace) {
        "smaller one, or a text)"},
   };
   expect_problems(kRows);
+}
+
+std::vector<std::string> problems(std::string_view yaml) {
+  const auto policy = Policy::parse(yaml, "f");
+  std::vector<std::string> said;
+  if (policy) return said;
+  for (const PolicyProblem& problem : policy.error())
+    said.push_back(problem.rule);
+  return said;
+}
+
+TEST(PolicyArguments, AWrongDeclarationIsOneMistakeAndNotAnUnknownPlaceholderToo) {
+  EXPECT_EQ(problems(kVersion "tools: {t: {run: [x, \"{a}\"], needs: [], args: {a: {type: "
+                              "strng}}}}\n"),
+            (std::vector<std::string>{"tools.t.args.a.type"}));
+  EXPECT_EQ(problems(kVersion "tools: {t: {run: [x, \"{a b}\"], needs: [], args: {a b: {type: "
+                              "string}}}}\n"),
+            (std::vector<std::string>{"tools.t.args.a b"}));
+  EXPECT_EQ(problems(kVersion "tools: {t: {run: [x, \"{a}\"], needs: [], approval: {by: [r], when: "
+                              "{a: {minimum: 1}}}, args: {a: {type: integer, minimun: 2}}}}\n"),
+            (std::vector<std::string>{"tools.t.approval.by[0]", "tools.t.args.a.minimun"}));
+}
+
+TEST(PolicyArguments, AllMistakesOfOneArgumentAreFoundAtOnce) {
+  EXPECT_EQ(problems(kTool "args: {a: {type: integer, minimun: 1, maximum: yes, multiline: true, "
+                           "format: x}}\n"),
+            (std::vector<std::string>{"tools.t.args.a.minimun", "tools.t.args.a.maximum",
+                                      "tools.t.args.a.multiline", "tools.t.args.a.format"}));
+  EXPECT_EQ(
+      problems(kTool "output: {schema: {typ: object, maxItems: 012}}\n"),
+      (std::vector<std::string>{"tools.t.output.schema.typ", "tools.t.output.schema.maxItems"}));
+  EXPECT_EQ(
+      problems(kVersion "tools: {t: {run: [x, \"{a}\"], needs: [], args: {a: {type: integer}}, "
+                        "approval: {by: [], when: {a: {minimum: yes}}}}}\n"),
+      (std::vector<std::string>{"tools.t.approval.by", "tools.t.approval.when.a.minimum"}));
+}
+
+// A value that begins with '-' is refused at a call, so a tool that can have no other is a mistake.
+TEST(PolicyArguments, WhatWouldAlwaysBeTakenForAnOptionDoesNotLoad) {
+  const auto said = [](std::string_view word, std::string_view argument) {
+    const auto policy =
+        Policy::parse(std::string(kVersion "tools: {t: {needs: [], run: [x, \"") +
+                          std::string(word) + "\"], args: {a: {" + std::string(argument) + "}}}}\n",
+                      "f");
+    return policy ? std::string() : to_text(policy.error()[0]);
+  };
+  EXPECT_EQ(said("{a}", "type: integer, default: -1"),
+            "f:2:76: tools.t.args.a.default: the default begins with '-', and so every call that "
+            "leaves the argument out would be refused (the command would take it for an option; "
+            "write dash: true if it cannot, or put text before it, as in \"--a={a}\")");
+  EXPECT_NE(said("-{a}", "type: number, default: -0.5"), "");
+  EXPECT_NE(said("{a}", "type: string, default: \"-v\""), "");
+  EXPECT_NE(said("{a}", "type: string, enum: [\"-v\", \"-q\"]").find("every value"),
+            std::string::npos);
+  EXPECT_NE(said("{a}", "const: -1"), "");
+  EXPECT_NE(said("{a}", "type: integer, maximum: -1"), "");
+  EXPECT_NE(said("{a}", "type: number, exclusiveMaximum: 0"), "");
+  for (const char* fine : {"type: integer, default: -1, dash: true", "type: integer, maximum: 0",
+                           "type: string, enum: [\"-v\", v]", "type: integer, default: 1"})
+    EXPECT_EQ(said("{a}", fine), "") << fine;
+  EXPECT_EQ(said("--n={a}", "type: integer, default: -1"), "");
+  EXPECT_EQ(said("x{a}", "type: integer, maximum: -1"), "");
 }
 
 TEST(PolicyArguments, ModelsAreShownPureJsonSchema) {

@@ -1,6 +1,7 @@
 // Files of the host: `files` of a tool, and what the ceiling denies.
 #include <algorithm>
 
+#include "base/cell_path.h"
 #include "base/text.h"
 #include "policy/load.h"
 
@@ -76,6 +77,10 @@ std::optional<FileRule> read_file_rule(const Spot& at, bool narrowed) {
   }
   if (inside == "/") {
     at.refuse("nothing can be placed at '/' in the cell", "write HOST:INSIDE, such as /srv:/data");
+    return std::nullopt;
+  }
+  if (auto place = check_grant_place(inside); !place) {
+    at.refuse(place.error().message, "write HOST:INSIDE, such as " + quoted(host + ":/data"));
     return std::nullopt;
   }
   if (inside.find_first_of(kWild) != std::string::npos) {

@@ -25,9 +25,20 @@ struct HostParts {
   std::vector<std::string> methods, paths;
 };
 
+// https://api.example.com/v1 where api.example.com is meant.
+bool refuse_url(const Spot& at, std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  if (scheme == std::string_view::npos) return false;
+  std::string_view host = text.substr(scheme + 3);
+  host = host.substr(0, host.find_first_of("/?#"));
+  at.refuse(quoted(text) + " is a URL",
+            "write the host, not a URL" + (host.empty() ? "" : ": " + quoted(host)));
+  return true;
+}
+
 std::optional<HostPattern> read_host(const Spot& at) {
   const auto text = read_text(at);
-  if (!text) return std::nullopt;
+  if (!text || refuse_url(at, *text)) return std::nullopt;
   const auto host = HostPattern::parse(*text);
   if (!host) {
     at.refuse(host.error());
@@ -141,7 +152,7 @@ std::optional<HostRule> read_host_rule(const Spot& at) {
     return finish(at, std::move(parts));
   }
   const auto text = read_text(at);
-  if (!text) return std::nullopt;
+  if (!text || refuse_url(at, *text)) return std::nullopt;
   const auto entry = HostPort::parse(*text);
   if (!entry) {
     at.refuse(entry.error());

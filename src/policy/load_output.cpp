@@ -45,10 +45,12 @@ constexpr Field<OutputRules> kOutput[] = {
 };
 
 void read_when(const Spot& at, ApprovalRule& approval) {
+  const std::size_t problems = at.notes().problems.size();
   for_each_entry(at, [](const Node&, const Spot& property) {
     json::value ignored;
     (void)read_schema(property, ignored);
   });
+  if (at.notes().problems.size() != problems) return;
   auto properties = read_json_object(at);
   if (!properties) return;
   approval.when_text = *properties;

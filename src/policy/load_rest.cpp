@@ -168,8 +168,11 @@ void read_audit(const Spot& at, Rules& rules) {
 
 void read_tests(const Spot& at, Rules& rules) {
   for_each_item(at, [&](const Spot& item) {
-    PolicyTest test{.place = item.node().place};
+    const Place place = item.node().place;
+    PolicyTest test{.place = place, .caller_place = place, .tool_place = place};
     if (!read_section<PolicyTest>(item, kTest, test)) return;
+    if (const Node* as = item.node().find("as")) test.caller_place = as->place;
+    if (const Node* call = item.node().find("call")) test.tool_place = call->place;
     if (test.expect == "allowed" && !test.reason.empty())
       item.refuse("a call that is allowed has no reason", "leave `reason` out");
     rules.tests.push_back(std::move(test));

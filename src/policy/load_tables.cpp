@@ -13,6 +13,14 @@ bool check_identifier(const Spot& at, Place place, std::string_view name, bool q
   return parsed.has_value();
 }
 
+template <bool Qualified>
+std::optional<std::string> read_identifier(const Spot& at) {
+  auto name = read_text(at);
+  if (!name || (Qualified && *name == "*")) return name;
+  if (!check_identifier(at, at.node().place, *name, Qualified)) return std::nullopt;
+  return name;
+}
+
 // `all`, or a list of columns that is not empty.
 std::optional<std::vector<std::string>> read_columns(const Spot& at) {
   if (at.node().kind == Node::Kind::scalar) {
@@ -20,10 +28,8 @@ std::optional<std::vector<std::string>> read_columns(const Spot& at) {
     if (!read_choice(at, kAll)) return std::nullopt;
     return std::vector<std::string>();
   }
-  auto columns = read_list<read_text>(at);
-  if (!columns) return std::nullopt;
-  for (const std::string& column : *columns)
-    if (!check_identifier(at, at.node().place, column, false)) return std::nullopt;
+  auto columns = read_list<read_identifier<false>>(at);
+  if (!columns || columns->size() != at.node().items.size()) return std::nullopt;
   if (!columns->empty()) return columns;
   if (at.node().items.empty())
     at.refuse("an empty list of columns allows nothing", "write all, or leave the table out");
@@ -35,13 +41,13 @@ std::optional<std::vector<std::string>> read_columns(const Spot& at) {
 std::optional<TableRules> read_tables(const Spot& at) {
   TableRules rules;
   if (at.node().kind == Node::Kind::list) {
-    const auto names = read_list<read_text>(at);
+    const auto names = read_list<read_identifier<true>>(at);
     if (!names) return std::nullopt;
     json::object meaning;
     for (const std::string& name : *names) {
       if (name == "*")
         rules.all_tables = true;
-      else if (check_identifier(at, at.node().place, name, true))
+      else
         rules.tables[name];
       meaning[name] = "all";
     }

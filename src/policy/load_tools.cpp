@@ -1,6 +1,7 @@
 // Tools, and what a tool has that says nothing.
 #include <algorithm>
 
+#include "base/layer.h"
 #include "base/text.h"
 #include "input/url.h"
 #include "policy/load.h"
@@ -21,20 +22,15 @@ std::optional<std::string> read_profile(const Spot& at) {
   return read_choice(at, kProfiles);
 }
 
-// LAYER or LAYER:LEVEL. Which layers there are is known to the cell alone.
+// LAYER or LAYER:LEVEL
 std::optional<std::string> read_layer(const Spot& at) {
   auto text = read_text(at);
   if (!text) return std::nullopt;
-  const std::size_t colon = text->find(':');
-  const std::string_view level =
-      colon == std::string::npos ? "1" : std::string_view(*text).substr(colon + 1);
-  if (check_name(text->substr(0, colon), NameKind::variable) && !level.empty() &&
-      level.size() < 4 && level.find_first_not_of("0123456789") == std::string_view::npos)
-    return text;
-  at.refuse(quoted(*text) + " is not the name of a layer",
-            "write one such as seccomp, or "
-            "landlock:4 for its least version");
-  return std::nullopt;
+  if (auto requirement = parse_requirement(*text); !requirement) {
+    at.refuse(requirement.error());
+    return std::nullopt;
+  }
+  return text;
 }
 
 std::optional<std::map<std::string, std::string>> read_environment(const Spot& at) {
@@ -300,6 +296,15 @@ void read_refused_flags(const Spot& at, Tool& tool) {
   });
 }
 
+void read_share_network(const Spot& at, Tool& tool) {
+  tool.share_network = read_switch(at).value_or(false);
+  if (tool.share_network)
+    at.warn(
+        "the tool has the network of this machine itself: every host and service that this "
+        "machine reaches, its loopback too",
+        "take it out, and list the hosts that are meant under network.allow");
+}
+
 void read_database(const Spot& at, Tool& tool) {
   auto text = read_text(at);
   if (!text) return;
@@ -357,6 +362,9 @@ constexpr Field<Tool> kTool[] = {
     {"files", R"({"$ref": "#/$defs/files"})", "What it sees of the host's files.", read_tool_files},
     {"network", R"({"$ref": "#/$defs/network"})", "What it may reach.",
      into<&Tool::network, read_network>},
+    {"dangerously_share_network", kSwitchValue,
+     "It has the network of this machine itself, and no rule bounds what it reaches.",
+     read_share_network},
     {"syscalls", kProfileValue, "Its system calls, as a named profile.",
      into<&Tool::syscalls, read_profile>},
     {"require", kTextsValue, "Kernel layers without which it does not run.",
@@ -399,6 +407,7 @@ bool runs_in_a_cell(const Tool& tool) {
 constexpr Belongs kBelongs[] = {
     {"files", runs_in_a_cell, "tools that run in a cell"},
     {"network", runs_in_a_cell, "tools that run in a cell"},
+    {"dangerously_share_network", runs_in_a_cell, "tools that run in a cell"},
     {"syscalls", runs_in_a_cell, "tools that run in a cell"},
     {"collect", runs_in_a_cell, "tools that run in a cell"},
     {"environment", runs_in_a_cell, "tools that run in a cell"},
@@ -442,6 +451,10 @@ void check_shape(const Spot& at, const Tool& tool) {
                   "the tiers inline and thread run functions of the host program, and this is a "
                   "tool of its own",
                   "write tier: process, or leave use, run, http and mcp out");
+  if (tool.share_network && (!tool.network.allow.empty() || !tool.network.deny.empty()))
+    at.refuse_key("dangerously_share_network", at.node().find("dangerously_share_network")->place,
+                  "rules for the network cannot be held where the network is shared",
+                  "take one of the two out; network: none takes those of `defaults` out");
   if (!tool.preload.empty() && !tool.warm)
     at.refuse_key("preload", at.node().place, "there is nothing to preload into without `warm`",
                   "write warm: true");
@@ -504,6 +517,7 @@ void read_tool(const Spot& at, const Node& key, Rules& rules) {
   if (at.notes().problems.size() == problems) {
     check_shape(at, tool);
     check_all_used(at, tool);
+    check_argv(at, tool);
   }
   rules.tools.emplace(key.text, std::move(tool));
 }

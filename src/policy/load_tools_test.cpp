@@ -85,8 +85,34 @@ TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
        "node, build)"},
       {kTool R"(require: ["land lock"])"
              "\n",
-       "f:6:15: tools.t.require[0]: 'land lock' is not the name of a layer (write one such as "
-       "seccomp, or landlock:4 for its least version)"},
+       "f:6:15: tools.t.require[0]: 'land lock' is not a layer (did you mean landlock? the layers "
+       "are user, "},
+      {kTool "prefer: [seccomp, landlok]\n",
+       "f:6:23: tools.t.prefer[1]: 'landlok' is not a layer (did you mean landlock?"},
+      {kVersion "defaults: {require: [\"seccomp:2\"]}\n",
+       "f:2:22: defaults.require[0]: the layer seccomp has no levels (write seccomp)"},
+      {kTool "require: [\"landlock:0\"]\n", "f:6:15: tools.t.require[0]: '0' is not a level"},
+      {kTool "files: {read: [\"/x:/usr\"]}\n",
+       "f:6:20: tools.t.files.read[0]: nothing can be placed at '/usr': it would hide what "
+       "programs need to start (write HOST:INSIDE, such as '/x:/data')"},
+      {kTool "files: {write: [/srv, \"/x:/proc/self\"]}\n",
+       "f:6:27: tools.t.files.write[1]: nothing can be placed at '/proc/self': the cell has its "
+       "own /proc (write HOST:INSIDE, such as '/x:/data')"},
+      {kVersion "tools: {t: {use: read_file, needs: [], files: {read: [\"/etc/*.conf\"]}}}\n",
+       "f:2:55: tools.t.files.read[0]: nothing can be placed at '/etc'"},
+      {kTool R"(network: {allow: ["https://api.example.com/v1"]})"
+             "\n",
+       "f:6:23: tools.t.network.allow[0]: 'https://api.example.com/v1' is a URL (write the host, "
+       "not a URL: 'api.example.com')"},
+      {kTool R"(network: {deny: ["http://"]})"
+             "\n",
+       "f:6:22: tools.t.network.deny[0]: 'http://' is a URL (write the host, not a URL)"},
+      {kVersion
+       R"(tools: {t: {http: {method: POST, url: "https://a.b/", body: {n: {x}}}, needs: [], args: {x: {type: integer}}}})"
+       "\n",
+       R"(f:2:65: tools.t.http.body.n: the braces make a mapping of 'x', which has no value (quote this: "{x}"))"},
+      {kTool "collect: [a, b, a]\n",
+       "f:6:21: tools.t.collect[2]: 'a' is listed twice (list each once)"},
       {kTool "collect: [/etc]\n", "f:6:15: tools.t.collect[0]:"},
       {kTool "warm: true\n",
        "f:6:11: tools.t.warm: 'warm' means nothing to this tool (it belongs to tools that run "
@@ -139,7 +165,7 @@ TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
        "table out)"},
       {kVersion R"(tools: {t: {use: sql, needs: [], database: sqlite:/x, tables: ["a;b"]}})"
                 "\n",
-       "f:2:63: tools.t.tables: 'a;b'"},
+       "f:2:64: tools.t.tables[0]: 'a;b'"},
       {kVersion "tools: {t: {mcp: [npx], needs: []}}\n",
        "f:2:12: tools.t.tools: the key 'tools' is missing (list the tools of the server that may "
        "be used)"},
@@ -166,11 +192,12 @@ TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
       {kVersion "tools: {t: {run: [x], needs: [], files: {read: [/:/]}}}\n",
        "f:2:49: tools.t.files.read[0]: nothing can be placed at '/' in the cell (write "
        "HOST:INSIDE, such as /srv:/data)"},
-      {kTool "dangerously_share_network: true\n",
-       "f:6:5: tools.t.dangerously_share_network: there is no key 'dangerously_share_network' here "
+      {kTool "root: /srv\n",
+       "f:6:5: tools.t.root: there is no key 'root' here "
        "(the keys here are use, description, needs, tier, args, run, http, mcp, tools, input, "
-       "result, collect, environment, rate, concurrency, limits, files, network, syscalls, "
-       "require, prefer, commands, refuse_flags, screen, warm, preload, irreversible, approval, "
+       "result, collect, environment, rate, concurrency, limits, files, network, "
+       "dangerously_share_network, syscalls, require, prefer, commands, refuse_flags, screen, "
+       "warm, preload, irreversible, approval, "
        "credentials, output, database, tables, rows)"},
   };
   expect_problems(kRows);

@@ -43,7 +43,7 @@ TEST(PolicySections, MistakesAboutCallersAndTheRestAreNamed) {
       {kVersion "roles: {r: [a:b:c]}\n",
        "f:2:13: roles.r[0]: 'a:b:c' is not of the form VERB:OBJECT (write it as VERB:OBJECT or one "
        "word, such as read:data: letters, digits, '_', '-' and '.')"},
-      {kVersion "roles: {r: [a, a]}\n", "f:2:12: roles.r: 'a' is listed twice (list each once)"},
+      {kVersion "roles: {r: [a, a]}\n", "f:2:16: roles.r[1]: 'a' is listed twice (list each once)"},
       {kVersion R"(roles: {"1a": [x]})"
                 "\n",
        "f:2:9: roles.1a: '1a' does not begin with a letter or '_' (write letters, digits, '_' and "

@@ -20,6 +20,8 @@ constexpr NotYet kNotYet[] = {
        return tool.tier == Tier::wasm || tool.tier == Tier::container || tool.tier == Tier::vm;
      }},
     {"network", "network access", [](const Tool& tool) { return !tool.network.allow.empty(); }},
+    {"dangerously_share_network", "the network of this machine",
+     [](const Tool& tool) { return tool.share_network; }},
     {"credentials", "credentials", [](const Tool& tool) { return !tool.credentials.empty(); }},
     {"screen", "code screening",
      [](const Tool& tool) {
@@ -40,6 +42,14 @@ constexpr NotYet kNotYet[] = {
 
 std::span<const NotYet> not_yet() {
   return kNotYet;
+}
+
+std::vector<std::string_view> lacks(const Tool& tool) {
+  std::vector<std::string_view> list;
+  for (const NotYet& row : kNotYet)
+    if (row.asked(tool)) list.push_back(row.what);
+  if (tool.approval ? !tool.approval->when : tool.irreversible) list.emplace_back("approval");
+  return list;
 }
 
 }  // namespace sallyport

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "policy/rules.h"
 
@@ -18,5 +19,9 @@ struct NotYet {
 // Every row refuses every call of a tool that asks for it. Approval is not among them: it depends
 // on the arguments whether a call needs one.
 [[nodiscard]] std::span<const NotYet> not_yet();
+
+// What this version lacks so that it refuses every call of the tool, whatever the arguments; none:
+// it can be called. An approval counts if every call has to wait for one.
+[[nodiscard]] std::vector<std::string_view> lacks(const Tool& tool);
 
 }  // namespace sallyport

@@ -107,6 +107,13 @@ std::string kind_of(Look look) {
   return look == Look::odd_number ? "a number or a date" : "a number";
 }
 
+// {limit}, without quotes.
+bool is_braced_word(const Node& node) {
+  return node.kind == Node::Kind::map && node.flow_map && node.entries.size() == 1 &&
+         node.entries[0].value.kind == Node::Kind::scalar && node.entries[0].value.text.empty() &&
+         !node.entries[0].value.quoted;
+}
+
 // A map or list where a text was wanted: {limit} and `read: data` are the usual slips.
 void refuse_structure(const Spot& at, std::string_view wanted) {
   const Node& node = at.node();
@@ -116,7 +123,7 @@ void refuse_structure(const Spot& at, std::string_view wanted) {
       node.entries[0].value.kind == Node::Kind::scalar) {
     const Node& key = node.entries[0].key;
     const Node& value = node.entries[0].value;
-    if (value.text.empty() && !value.quoted && node.flow_map)
+    if (is_braced_word(node))
       return at.refuse(std::move(message), "quote this: \"{" + shown(key.text) + "}\"");
     if (value.text.empty() && !value.quoted)
       return at.refuse(std::move(message), "quote this: \"" + shown(key.text) + ":\"");
@@ -422,6 +429,11 @@ std::optional<json::value> read_json(const Spot& at) {
       if (value) array.push_back(std::move(*value));
     });
     result = std::move(array);
+  } else if (is_braced_word(node)) {
+    at.refuse(
+        "the braces make a mapping of " + quoted(node.entries[0].key.text) + ", which has no value",
+        "quote this: \"{" + shown(node.entries[0].key.text) + "}\"");
+    return std::nullopt;
   } else if (node.kind == Node::Kind::map) {
     json::object object;
     for_each_entry(at, [&](const Node& key, const Spot& part) {
@@ -547,8 +559,17 @@ bool check_key(const Spot& value, const Node& key, NameKind kind) {
 
 void refuse_twins(const Spot& at, const std::vector<std::string>& list) {
   std::unordered_set<std::string_view> seen;
-  for (const std::string& text : list)
-    if (!seen.insert(text).second) at.refuse(quoted(text) + " is listed twice", "list each once");
+  const std::vector<Node>& items = at.node().items;
+  json::value ignored;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (seen.insert(list[i]).second) continue;
+    const Error twin{Reason::argument, quoted(list[i]) + " is listed twice", "list each once"};
+    // With every item read, they are the items of the list one by one.
+    if (items.size() == list.size())
+      Spot(at, items[i], i, &ignored).refuse(twin);
+    else
+      at.refuse(twin);
+  }
 }
 
 std::optional<std::vector<CallRate>> read_rates(const Spot& at) {

@@ -214,6 +214,7 @@ struct Tool {
   LimitRules limits;
   FileRules files;
   NetworkRules network;
+  bool share_network = false;                  // dangerously_share_network
   std::string syscalls;                        // the name of a profile
   std::vector<std::string> require, prefer;    // kernel layers
   std::map<std::string, ScreenAction> screen;  // by category; "*" for all others
@@ -246,7 +247,7 @@ struct AuditRules {
 
 // One policy unit test.
 struct PolicyTest {
-  Place place;
+  Place place, caller_place, tool_place;
   std::string caller, tool;
   json::object args;
   std::string expect;  // allowed, blocked, pending

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "policy/envelope.h"
 #include "policy/explain_sections.h"
+#include "policy/inside_path.h"
 #include "policy/not_yet.h"
 
 namespace sallyport {
@@ -19,7 +20,7 @@ bool is_one_of(const Tool& tool, std::initializer_list<Builtin> builtins) {
 
 bool reaches_network(const Tool& tool) {
   return !runs_in_cell(tool) || tool.kind == ToolKind::mcp || !tool.network.allow.empty() ||
-         !tool.credentials.empty() || is_one_of(tool, {Builtin::http_fetch});
+         tool.share_network || !tool.credentials.empty() || is_one_of(tool, {Builtin::http_fetch});
 }
 
 bool changes_nothing(const Tool& tool) {
@@ -51,36 +52,34 @@ std::vector<Definition> define(const Tool& tool) {
 }
 
 json::object in_format(Definition definition, DefinitionFormat format) {
+  json::object object{{"name", definition.name}};
+  // An empty description says less than none: every format may go without.
+  if (!definition.description.empty()) object["description"] = definition.description;
   switch (format) {
     case DefinitionFormat::openai:
-      return {{"type", "function"},
-              {"function", json::object{{"name", definition.name},
-                                        {"description", definition.description},
-                                        {"parameters", std::move(definition.schema)}}}};
+      object["parameters"] = std::move(definition.schema);
+      return {{"type", "function"}, {"function", std::move(object)}};
     case DefinitionFormat::anthropic:
-      return {{"name", definition.name},
-              {"description", definition.description},
-              {"input_schema", std::move(definition.schema)}};
+      object["input_schema"] = std::move(definition.schema);
+      return object;
     case DefinitionFormat::mcp:
-      return {{"name", definition.name},
-              {"description", definition.description},
-              {"inputSchema", std::move(definition.schema)},
-              {"annotations", mcp_annotations(*definition.tool)}};
+      object["inputSchema"] = std::move(definition.schema);
+      object["annotations"] = mcp_annotations(*definition.tool);
+      return object;
     case DefinitionFormat::json:
       break;
   }
   json::array needs, unavailable;
   for (const std::string& permission : definition.tool->needs)
     needs.emplace_back(permission);
-  for (const NotYet& row : not_yet())
-    if (row.asked(*definition.tool)) unavailable.emplace_back(row.what);
-  return {{"name", definition.name},
-          {"description", definition.description},
-          {"arguments", std::move(definition.schema)},
-          {"needs", std::move(needs)},
-          {"annotations", mcp_annotations(*definition.tool)},
-          {"approval", definition.tool->approval || definition.tool->irreversible},
-          {"unavailable", std::move(unavailable)}};
+  for (const std::string_view what : lacks(*definition.tool))
+    unavailable.emplace_back(what);
+  object["arguments"] = std::move(definition.schema);
+  object["needs"] = std::move(needs);
+  object["annotations"] = mcp_annotations(*definition.tool);
+  object["approval"] = definition.tool->approval || definition.tool->irreversible;
+  object["unavailable"] = std::move(unavailable);
+  return object;
 }
 
 }  // namespace
@@ -91,6 +90,10 @@ json::object arguments_schema(const Tool& tool) {
   for (const Argument& argument : tool.args) {
     json::object property = argument.definition;
     if (argument.fallback) property["default"] = *argument.fallback;
+    // The model's own words for the place: those of the host are none of its business.
+    if (argument.type == ArgumentType::path && !property.contains("description"))
+      if (const auto inside = inside_path(tool.files, argument.below))
+        property["description"] = "A path below " + to_utf8(*inside);
     properties[argument.name] = std::move(property);
     if (!argument.fallback && !argument.optional) required.emplace_back(argument.name);
   }
@@ -119,6 +122,7 @@ json::array tool_definitions(const Rules& rules, const Caller* caller, Definitio
   json::array definitions;
   for (const auto& [name, tool] : rules.tools) {
     if (caller && !make_envelope(rules, tool, *caller).missing.empty()) continue;
+    if (format != DefinitionFormat::json && !lacks(tool).empty()) continue;
     for (Definition& definition : define(tool))
       if (is_portable_name(definition.name))
         definitions.push_back(in_format(std::move(definition), format));

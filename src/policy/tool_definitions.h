@@ -27,7 +27,8 @@ enum class DefinitionFormat {
 [[nodiscard]] bool is_portable_name(std::string_view name);
 
 // All tools that `caller` may call, by name; without a caller, all tools. The tools of an MCP
-// server appear as SERVER_TOOL. A name that is not portable is left out.
+// server appear as SERVER_TOOL. A name that is not portable is left out, and, in the formats for
+// models, a tool whose every call this version refuses: a model would only try it.
 [[nodiscard]] json::array tool_definitions(const Rules& rules, const Caller* caller,
                                            DefinitionFormat format);
 

@@ -99,6 +99,7 @@ TEST(ToolDefinitions, HintsSayNoMoreThanTheRulesEnforce) {
   EXPECT_FALSE(read_only([](Tool& tool) { tool.kind = ToolKind::function; }));
   EXPECT_FALSE(read_only([](Tool& tool) { tool.kind = ToolKind::http; }));
   EXPECT_FALSE(read_only([](Tool& tool) { tool.credentials = {"pay"}; }));
+  EXPECT_FALSE(read_only([](Tool& tool) { tool.share_network = true; }));
   EXPECT_FALSE(read_only(
       [](Tool& tool) { tool.network.allow.push_back({.host = host_pattern("a.example")}); }));
 
@@ -113,8 +114,43 @@ TEST(ToolDefinitions, TheToolsOfAServerBearItsName) {
   shop.erase.kind = ToolKind::mcp;
   shop.erase.mcp_tools = {"search", "get_file"};
   shop.rules.tools.erase("list_orders");
-  EXPECT_THAT(names(tool_definitions(shop.rules, nullptr, DefinitionFormat::anthropic)),
+  EXPECT_THAT(names(tool_definitions(shop.rules, nullptr, DefinitionFormat::json)),
               ElementsAre("erase_search", "erase_get_file"));
+}
+
+TEST(ToolDefinitions, ModelsAreNotOfferedWhatIsAlwaysRefused) {
+  constexpr DefinitionFormat kForModels[] = {DefinitionFormat::openai, DefinitionFormat::anthropic,
+                                             DefinitionFormat::mcp};
+  const auto offered = [&](auto change) {
+    Shop shop;
+    change(shop.erase);
+    const auto all = tool_definitions(shop.rules, nullptr, DefinitionFormat::json);
+    EXPECT_EQ(all.size(), 2U);
+    for (const DefinitionFormat format : kForModels)
+      EXPECT_EQ(tool_definitions(shop.rules, nullptr, format).size() == 2,
+                all[0].at("unavailable").as_array().empty());
+    return all[0].at("unavailable").as_array().empty();
+  };
+  EXPECT_TRUE(offered([](Tool&) {}));
+  EXPECT_FALSE(offered([](Tool& tool) { tool.warm = true; }));
+  EXPECT_FALSE(offered([](Tool& tool) { tool.share_network = true; }));
+  EXPECT_FALSE(offered([](Tool& tool) { tool.irreversible = true; }));
+  EXPECT_FALSE(offered([](Tool& tool) { tool.approval.emplace(); }));
+  // Some of its calls are refused: which ones, the arguments say.
+  EXPECT_TRUE(offered([](Tool& tool) {
+    tool.approval.emplace();
+    tool.approval->when = *Schema::compile(json::object{});
+  }));
+}
+
+TEST(ToolDefinitions, ADescriptionThatIsNotThereIsLeftOut) {
+  Shop shop;
+  shop.list.description.clear();
+  for (const DefinitionFormat format : {DefinitionFormat::openai, DefinitionFormat::anthropic,
+                                        DefinitionFormat::mcp, DefinitionFormat::json})
+    EXPECT_EQ(
+        json::serialize(tool_definitions(shop.rules, &shop.viewer, format)).find("description"),
+        std::string::npos);
 }
 
 TEST(ToolDefinitions, NamesThatAFormatWouldRefuseAreNotOffered) {
@@ -129,7 +165,7 @@ TEST(ToolDefinitions, NamesThatAFormatWouldRefuseAreNotOffered) {
   shop.erase.kind = ToolKind::mcp;
   shop.erase.mcp_tools = {std::string(60, 'x'), "a/b"};
   shop.rules.tools.erase("list_orders");
-  EXPECT_THAT(tool_definitions(shop.rules, nullptr, DefinitionFormat::openai), IsEmpty());
+  EXPECT_THAT(tool_definitions(shop.rules, nullptr, DefinitionFormat::json), IsEmpty());
 }
 
 }  // namespace

@@ -287,7 +287,11 @@ class Reader {
     const std::string text = "*" + std::string(name ? name : "", name ? length : 0);
     const Place place{last_.line, std::max(last_.column, 2u) - 1};
     refuse(place, "the bare '*' makes an alias of " + quoted(text) + ", which is not taken here",
-           "quote this: \"" + escape_for_terminal(text.substr(0, 100)) + "\"");
+           // *.example.com is a pattern; *base may be meant as an alias.
+           (text.find_first_of("./*?[", 1) == std::string::npos
+                ? "write the value out where it is used, or "
+                : "") +
+               ("quote this: \"" + escape_for_terminal(text.substr(0, 100)) + "\""));
     return {.place = place, .text = text, .quoted = true};
   }
 

@@ -38,6 +38,8 @@ TEST(Yaml, WhatReadersOfYamlDisagreeAboutIsRefusedWithItsPlace) {
        "letters, digits and '_', beginning with a letter or '_')"},
       {kVersion "ceiling: {files: {deny: [**/.ssh]}}\n",
        R"(f:2:26: the bare '*' makes an alias of '**/.ssh', which is not taken here (quote this: "**/.ssh"))"},
+      {kVersion "a: *base\n",
+       R"(f:2:4: the bare '*' makes an alias of '*base', which is not taken here (write the value out where it is used, or quote this: "*base"))"},
       {kVersion "a: &x 1\n",
        "f:2:4: an anchor (&) is not taken here (write the value out where it is used, or quote a "
        "text that begins with '&')"},

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "policy/inside_path.h"
 
 namespace sallyport {
 namespace {
@@ -25,9 +26,11 @@ class Filling {
       if (argument != nullptr && argument->optional) return std::nullopt;
     }
     std::string element;
+    std::string_view literal;  // of the policy, right before what comes next
     for (const Template::Piece& piece : pattern.pieces) {
       if (piece.argument.empty()) {
         element.append(piece.text);
+        literal = piece.text;
         continue;
       }
       if (is_missing(piece.argument))
@@ -36,7 +39,9 @@ class Filling {
       const std::string value = value_of(piece.argument);
       if (auto checked = check(piece.argument, value, element); !checked)
         return std::unexpected(std::move(checked.error()));
+      element.resize(element.size() - place_before(piece.argument, value, literal));
       element.append(value);
+      literal = {};
     }
     if (element.size() > kLongestElement)
       return fail(Reason::argument,
@@ -54,6 +59,17 @@ class Filling {
 
   [[nodiscard]] std::string value_of(std::string_view name) const {
     return name == kAllArguments ? canonical_json(arguments_) : text_of(arguments_.at(name));
+  }
+
+  // How much of the text before a path is the place that the path itself begins with: it is whole,
+  // so "/data/{file}" and "{file}" come to the same.
+  [[nodiscard]] std::size_t place_before(const std::string& name, std::string_view value,
+                                         std::string_view literal) const {
+    const Argument* argument = tool_.find_argument(name);
+    if (argument == nullptr || argument->type != ArgumentType::path || !value.starts_with('/'))
+      return 0;
+    const auto inside = inside_path(tool_.files, argument->below);
+    return inside && literal.ends_with(*inside + "/") ? inside->size() + 1 : 0;
   }
 
   [[nodiscard]] Result<void> check(const std::string& name, std::string_view value,

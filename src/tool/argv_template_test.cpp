@@ -156,5 +156,22 @@ TEST(ArgvTemplate, NeverLetsACallerChooseTheProgram) {
   EXPECT_FALSE(fill_templates(tool, {{"x", "sh"}}));
 }
 
+TEST(ArgvTemplate, TakesAPathForWholeWhetherOrNotItsPlaceStandsBeforeIt) {
+  Tool tool =
+      tool_with({element({"{p}"}), element({"/data/", "{p}"}), element({"--in=/data/", "{p}"}),
+                 element({"--in=", "{p}"}), element({"{x}", "{p}"})},
+                {"p", "x"});
+  tool.args[0].type = ArgumentType::path;
+  tool.args[0].below = "/srv/public";
+  FileRule rule;
+  rule.host = "/srv/public";
+  rule.inside = "/data";
+  tool.files.read.push_back(rule);
+  const auto argv = fill_templates(tool, {{"p", "/data/a"}, {"x", "y/data/"}});
+  ASSERT_TRUE(argv);
+  EXPECT_THAT(*argv, ElementsAre("/bin/tool", "/data/a", "/data/a", "--in=/data/a", "--in=/data/a",
+                                 "y/data//data/a"));
+}
+
 }  // namespace
 }  // namespace sallyport

@@ -196,21 +196,20 @@ Result<void> add_allowed_command(const ToolCall& call, CellSpec& spec) {
   if (!words) return std::unexpected(std::move(words.error()));
   spec.command = std::move(*words);
   // Files that the caller sends can look like a bare repository, whose configuration starts
-  // programs. Settings from the environment outrank it.
+  // programs. Settings from the environment outrank it. git may also be started by another word
+  // (env, xargs, sh -c), so they are always there.
   constexpr std::pair<std::string_view, std::string_view> kGitSettings[] = {
       {"safe.bareRepository", "explicit"},
       {"core.fsmonitor", "false"},
       {"core.hooksPath", "/dev/null"},
   };
-  if (spec.command[0] == "git" || spec.command[0].ends_with("/git")) {
-    std::size_t count = 0;
-    for (const auto& [key, value] : kGitSettings) {
-      const std::string number = std::to_string(count++);
-      spec.environment.emplace_back("GIT_CONFIG_KEY_" + number, key);
-      spec.environment.emplace_back("GIT_CONFIG_VALUE_" + number, value);
-    }
-    spec.environment.emplace_back("GIT_CONFIG_COUNT", std::to_string(count));
+  std::size_t count = 0;
+  for (const auto& [key, value] : kGitSettings) {
+    const std::string number = std::to_string(count++);
+    spec.environment.emplace_back("GIT_CONFIG_KEY_" + number, key);
+    spec.environment.emplace_back("GIT_CONFIG_VALUE_" + number, value);
   }
+  spec.environment.emplace_back("GIT_CONFIG_COUNT", std::to_string(count));
   return {};
 }
 
@@ -304,6 +303,8 @@ Result<CellSpec> make_cell_spec(const ToolCall& call) {
                 "the tier " + std::string(name_of(tool.tier)) + " is not a cell of this kind",
                 "the tier `process` is there");
   CellSpec spec;
+  // First: what a built-in sets for its program outranks it.
+  spec.environment.assign(tool.environment.begin(), tool.environment.end());
   if (auto added = add_work(call, spec); !added) return std::unexpected(std::move(added.error()));
   if (!find_file_action(tool)) {
     for (auto* step : {add_input, add_files, add_outputs})
@@ -312,7 +313,6 @@ Result<CellSpec> make_cell_spec(const ToolCall& call) {
       return std::unexpected(std::move(added.error()));
   }
   spec.use_stdin = spec.input.has_value();
-  spec.environment.assign(tool.environment.begin(), tool.environment.end());
   spec.write_mode = tool.files.write_mode;
   if (!tool.syscalls.empty()) spec.syscalls = tool.syscalls;
   for (const std::string& text : tool.require) {

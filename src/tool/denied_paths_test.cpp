@@ -20,11 +20,17 @@ class DeniedPaths : public testing::Test {
       ceiling.deny_files.push_back({text, *Glob::parse(std::string_view(text).substr(1))});
     CellSpec spec;
     spec.grants = {{.host = host, .inside = "/data", .write = false}};
-    return check_denied_paths(ceiling, spec, most_entries);
+    spec.limits.timeout = timeout;
+    return check_denied_paths(ceiling, spec, {.entries = most_entries, .clock = tick});
   }
 
+  // A millisecond passes between any two looks at this clock.
+  static std::int64_t tick() { return ticks_ += 1'000'000; }
+
+  static inline std::int64_t ticks_ = 0;
   TemporaryTree tree;
   std::size_t most_entries = 100'000;
+  Duration timeout = std::chrono::hours{1};
 };
 
 TEST_F(DeniedPaths, LetsATreeWithoutThemPass) {
@@ -97,6 +103,35 @@ TEST_F(DeniedPaths, RefusesATreeThatIsTooLargeToLookThrough) {
   EXPECT_THAT(checked.error().message, HasSubstr("too many entries"));
   // Only where a glob could match is looked at.
   EXPECT_TRUE(check(tree / "big", {"/etc/shadow", tree / "big/7/.ssh", tree / "other/**"}));
+}
+
+TEST_F(DeniedPaths, RefusesATreeThatTakesLongerThanTheCallMay) {
+  for (int i = 0; i < 30; ++i)
+    tree.write("big/" + std::to_string(i), "");
+  timeout = std::chrono::milliseconds{30};
+  EXPECT_TRUE(check(tree / "big", {"/**/.ssh/**"}));
+  timeout = std::chrono::milliseconds{29};
+  const auto checked = check(tree / "big", {"/**/.ssh/**"});
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().reason, Reason::cannot_enforce);
+  EXPECT_THAT(checked.error().message, AllOf(HasSubstr("timeout"), HasSubstr("29ms")));
+  timeout = Duration::max();
+  EXPECT_TRUE(check(tree / "big", {"/**/.ssh/**"}));
+}
+
+TEST_F(DeniedPaths, FindsADeniedFileByItsOtherNames) {
+  tree.write("keys/secret", "");
+  tree.write("shop/a/harmless", "");
+  const std::vector<std::string> deny{"/etc/shadow", tree / "keys/secret"};
+  EXPECT_TRUE(check(tree / "shop", deny));
+  std::filesystem::create_hard_link(tree / "keys/secret", tree / "shop/a/innocent");
+  const auto checked = check(tree / "shop", deny);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().reason, Reason::cannot_enforce);
+  EXPECT_THAT(checked.error().message,
+              AllOf(HasSubstr("shop/a/innocent"), HasSubstr("another name of")));
+  EXPECT_FALSE(check(tree / "shop/a/innocent", deny));
+  EXPECT_TRUE(check(tree / "shop/a/harmless", deny));
 }
 
 TEST_F(DeniedPaths, RefusesAPathThatIsSpelledInAnotherWay) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/text.h"
@@ -54,6 +55,18 @@ std::string list_places(const FileOrder& order) {
         .append(place.names.empty() ? place.inside : join_path(place.inside, place.names));
   }
   return text;
+}
+
+std::optional<std::string> missing_directory(const FileTarget& target) {
+  for (std::size_t slash = target.relative.find('/'); slash != std::string::npos;
+       slash = target.relative.find('/', slash + 1)) {
+    std::string path = join_path(target.directory, target.relative.substr(0, slash));
+    struct stat status{};
+    if (::lstat(path.c_str(), &status) != 0)
+      return errno == ENOENT ? std::optional(std::move(path)) : std::nullopt;
+    if (!S_ISDIR(status.st_mode)) return std::nullopt;  // not through a link
+  }
+  return std::nullopt;
 }
 
 Error explain(const FileTarget& target, Error error) {

@@ -1,6 +1,7 @@
 // Which place of a file tool a path lies in, and what may be touched there.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,9 @@ struct FileTarget {
 // The same for a path that must be a file. Globs come first: whether a name that they do not match
 // is there is not said.
 [[nodiscard]] Result<FileTarget> find_file(FileAction action, const FileOrder& order);
+
+// The first directory on the way to the target that is not there, for a message.
+[[nodiscard]] std::optional<std::string> missing_directory(const FileTarget& target);
 
 // The error with a hint that a model can act on.
 [[nodiscard]] Error explain(const FileTarget& target, Error error);

@@ -174,6 +174,10 @@ Result<json::object> write_a_file(const FileOrder& order) {
     return fail(Reason::argument, quoted(shown) + " cannot be replaced",
                 "it can be appended to; a place to write files in must be a directory");
   auto path = open_confined(target->rules(false), target->relative, PathAccess::write);
+  if (const auto missing = path ? std::nullopt : missing_directory(*target))
+    return fail(Reason::argument,
+                quoted(shown) + " cannot be written: there is no directory " + quoted(*missing),
+                "write into a directory that is there; list_files shows them");
   if (!path) return std::unexpected(explain(*target, std::move(path.error())));
   const bool created = !path->fd.valid();
   struct stat before{};

@@ -304,6 +304,18 @@ TEST_F(FileWork, NeverWritesThroughALink) {
   EXPECT_TRUE(std::filesystem::is_symlink(tree / "data/link"));
 }
 
+TEST_F(FileWork, SaysWhichDirectoryIsMissing) {
+  const auto written = write("sub/new/deep/x.csv", "1");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().reason, Reason::argument);
+  EXPECT_THAT(written.error().message,
+              AllOf(HasSubstr("there is no directory '" + (tree / "data/sub/new") + "'"),
+                    HasSubstr("x.csv")));
+  // What lies behind a link is not told.
+  tree.link("../data-secret", "data/link");
+  EXPECT_THAT(write("link/gone/x.csv", "1").error().message, Not(HasSubstr("gone'")));
+}
+
 TEST_F(FileWork, MakesNoDirectories) {
   const auto answer = write("new/deep/file", "x");
   ASSERT_FALSE(answer);

@@ -156,6 +156,123 @@ TEST_P(Calls, ThatCannotBeRecordedDoNotRun) {
   EXPECT_NE(run({"test", "-e", directory_ / "data/ran"}).exit_code, 0) << "it ran unrecorded";
 }
 
+TEST_P(Calls, GivePathsAsTheToolSeesThem) {
+  ASSERT_EQ(run({"mkdir", directory_ / "public"}, {.as = GetParam()}).exit_code, 0);
+  write_file(directory_ / "public/a.txt", "hello", GetParam());
+  write_file(directory_ / "secret.txt", "SECRET", GetParam());
+  const std::string grant = directory_ / "public";
+  policy("version: 1\nroles: { r: [x] }\ncallers: { a: { role: r } }\ntools:\n  show:\n" +
+         ("    run: [head, -v, \"{file}\", \"/data/{file}\"]\n    needs: [x]\n"
+          "    files: { read: [\"" +
+          grant + ":/data\"] }\n    args: { file: { type: path, below: " + grant + " } }\n"));
+  for (const char* path : {"file=a.txt", "file=/data/a.txt"}) {
+    const auto got = result("show", "a", {path});
+    EXPECT_EQ(text(got, "output"), "==> /data/a.txt <==\nhello\n==> /data/a.txt <==\nhello")
+        << boost::json::serialize(got);
+  }
+  for (const std::string& path :
+       {std::string("../secret.txt"), std::string("/data/../secret.txt"),
+        std::string("/etc/passwd"), std::string("gone.txt"), grant + "/a.txt"}) {
+    const auto got = result("show", "a", {"file=" + path});
+    EXPECT_EQ(text(got, "reason"), "argument") << path;
+    EXPECT_THAT(text(got, "hint"), testing::Not(HasSubstr(directory_.path())));
+    if (!path.starts_with(grant))
+      EXPECT_THAT(boost::json::serialize(got), testing::Not(HasSubstr(directory_.path())));
+  }
+}
+
+// One object on standard output, whatever the matter is: who reads JSON does not read stderr.
+TEST_P(Calls, AndOtherCommandsAnswerProblemsInJsonWhereJsonIsAsked) {
+  const std::string state = directory_ / "state";
+  const auto object_of = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), sallyport_path());
+    const Ran ran = run(words, {.as = GetParam(), .cwd = directory_.path()});
+    EXPECT_NE(ran.exit_code, 0) << words[1];
+    EXPECT_EQ(ran.err, "") << words[1];
+    return ran.json();
+  };
+  // A policy that does not load.
+  policy("version: 1\ntolls: {}\n");
+  auto got = object_of({"call", "t", "--policy", policy_, "--as", "a", "--state", state, "--json"});
+  EXPECT_EQ(text(got, "status"), "blocked");
+  EXPECT_EQ(text(got, "reason"), "unavailable");
+  EXPECT_EQ(text(got.at("problems").at(0).as_object(), "rule"), "tolls");
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"tools", "list", "--policy", policy_, "--format", "json"},
+           {"tools", "list", "--policy", policy_, "--format", "mcp"},
+           {"policy", "explain", "t", "--policy", policy_, "--json"},
+           {"policy", "diff", policy_, policy_, "--json"},
+           {"policy", "test", "--json", policy_},
+           {"policy", "check", "--json", policy_}}) {
+    got = object_of(words);
+    EXPECT_EQ(got.at("ok"), false) << words[1];
+    EXPECT_EQ(text(got.at("problems").at(0).as_object(), "rule"), "tolls") << words[1];
+  }
+  // A good one, with a ledger that is damaged, and then with a directory that others can write to.
+  policy(
+      "version: 1\nroles: { r: [x] }\ncallers: { a: { role: r } }\n"
+      "tools: { hello: { run: [echo, hello], needs: [x] } }\n");
+  ASSERT_EQ(call("hello", "a").exit_code, 0);
+  got = object_of({"tools", "list", "--policy", policy_, "--as", "nobody", "--format", "json"});
+  EXPECT_EQ(text(got, "reason"), "argument");
+  write_file(state + "/ledger", "rubbish", GetParam());
+  for (const bool foreign : {false, true}) {
+    if (foreign) ASSERT_EQ(run({"chmod", "777", state}).exit_code, 0);
+    got =
+        object_of({"call", "hello", "--policy", policy_, "--as", "a", "--state", state, "--json"});
+    EXPECT_EQ(text(got, "status"), "blocked") << foreign;
+    EXPECT_EQ(text(got, "reason"), "unavailable") << foreign;
+    EXPECT_NE(text(got, "message"), "") << foreign;
+    got = object_of({"lockout", "list", "--state", state, "--json"});
+    EXPECT_EQ(text(got, "reason"), "unavailable") << foreign;
+    EXPECT_EQ(got.at("ok"), false) << foreign;
+  }
+}
+
+TEST_P(Calls, TakeTheirArgumentsFromAFile) {
+  policy(
+      "version: 1\nroles: { r: [x] }\ncallers: { a: { role: r } }\n"
+      "tools: { say: { run: [echo, \"{text}\"], needs: [x], args: { text: { type: string } } } "
+      "}\n");
+  write_file(directory_ / "args.json", R"({"text": "from a file"})", GetParam());
+  EXPECT_EQ(text(result("say", "a", {"--args", "@args.json"}), "output"), "from a file\n");
+  const auto missing = result("say", "a", {"--args", "@gone.json"});
+  EXPECT_EQ(text(missing, "reason"), "argument");
+  EXPECT_THAT(text(missing, "message"), HasSubstr("gone.json"));
+}
+
+TEST_P(Calls, SayOnceWhenToTryAgain) {
+  policy(
+      "version: 1\nroles: { r: [x] }\ncallers: { a: { role: r } }\n"
+      "tools: { hello: { run: [echo, hello], needs: [x], rate: 1/h } }\n");
+  ASSERT_EQ(call("hello", "a").exit_code, 0);
+  const Ran ran = run({sallyport_path(), "call", "hello", "--policy", policy_, "--as", "a",
+                       "--state", directory_ / "state"},
+                      {.as = GetParam()});
+  EXPECT_EQ(ran.exit_code, 125);
+  const std::size_t first = ran.err.find("try again in 60 min");
+  ASSERT_NE(first, std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find("try again", first + 1), std::string::npos) << ran.err;
+}
+
+// Whatever configuration a caller's files look like to git, these settings outrank it.
+TEST_P(Calls, OfGitAreHeldToSafeSettings) {
+  policy(
+      "version: 1\nroles: { r: [x] }\ncallers: { a: { role: r } }\n"
+      "tools: { git: { use: run_command, needs: [x], commands: [git] } }\n");
+  // A bare repository made of plain files, whose configuration would start a program.
+  write_file(directory_ / "HEAD", "ref: refs/heads/main\n", GetParam());
+  write_file(directory_ / "config",
+             "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+             "\tfsmonitor = touch /workspace/owned\n",
+             GetParam());
+  const auto got = result("git", "a",
+                          {"--in", "HEAD:HEAD", "--in", "config:config", "--in", "HEAD:objects/x",
+                           "--in", "HEAD:refs/x", "--out", "owned", "command=git status"});
+  EXPECT_THAT(text(got, "error"), HasSubstr("cannot use bare repository"))
+      << boost::json::serialize(got);
+}
+
 TEST_P(Calls, LockOutAndAreLetInAgain) {
   policy(
       "version: 1\nroles: { r: [x] }\ncallers: { a: { role: r } }\n"
@@ -205,6 +322,7 @@ TEST_P(Calls, RefuseWhatThisVersionDoesNotHave) {
       {command + "    tier: vm\n", "tools.t.tier"},
       {command + "    approval: { by: [lead] }\n", "tools.t.approval"},
       {python + "    warm: true\n", "tools.t.warm"},
+      {command + "    dangerously_share_network: true\n", "tools.t.dangerously_share_network"},
   };
   for (const auto& [yaml, rule] : rows) {
     policy(head + yaml);

@@ -58,6 +58,13 @@ TEST_F(SchemaValidate, EndsWith2WhenTheSchemaIsBad) {
   }
 }
 
+TEST_F(SchemaValidate, NamesATypeThatThereIsNot) {
+  const Ran ran = validate(R"({"type":"objekt"})", "1");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, testing::AllOf(testing::HasSubstr("there is no type 'objekt'"),
+                                      testing::HasSubstr("did you mean 'object'?")));
+}
+
 TEST_F(SchemaValidate, EndsWith2WhenTheRequestIsWrong) {
   EXPECT_EQ(run({sallyport_path(), "schema"}).exit_code, 2);
   EXPECT_EQ(run({sallyport_path(), "schema", "validate", "--schema", "/nonexistent", "--instance",

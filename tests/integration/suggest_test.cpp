@@ -156,6 +156,19 @@ TEST_P(Suggest, MakesAProposalAlsoWhenTheCommandFails) {
   EXPECT_THAT(ran.err, HasSubstr("the command failed in the observed run"));
 }
 
+TEST_P(Suggest, ProposesNothingForACommandThatIsNotThere) {
+  const Ran ran = suggest(GetParam(), {"--", "nosuchcmd"});
+  EXPECT_EQ(ran.exit_code, 127);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("'nosuchcmd' was not found in the cell"));
+  EXPECT_EQ(suggest(GetParam(), {"--", "/usr/share"}).exit_code, 126);
+  const json::object problem = suggest(GetParam(), {"--json", "--", "nosuchcmd"}).json();
+  EXPECT_EQ(problem.at("ok"), false);
+  EXPECT_THAT(std::string(problem.at("message").as_string()), HasSubstr("nosuchcmd"));
+  // One that ends with such a code of its own has been watched.
+  EXPECT_EQ(suggest(GetParam(), {"--", "sh", "-c", "exit 127"}).exit_code, 0);
+}
+
 TEST_P(Suggest, RunsNothingWhenTheCellCannotBeMade) {
   const Ran ran = suggest(GetParam(), {"--read", "/nowhere", "--", "true"});
   EXPECT_EQ(ran.exit_code, 125);

@@ -109,6 +109,18 @@ tools:
     EXPECT_EQ(text(call("show", {{"a", value}, {"b", ""}}), "reason"), "argument") << value;
 }
 
+TEST_P(Tools, NameTheRuleOfALayerThatIsNotThere) {
+  tools(R"(
+tools:
+  bounded: { run: [echo, ran], needs: [work], require: ["landlock:999"] }
+  usual: { run: [echo, ran], needs: [work], require: [seccomp] }
+)");
+  const auto result = call("bounded", {});
+  EXPECT_EQ(text(result, "reason"), "cannot_enforce") << json::serialize(result);
+  EXPECT_EQ(text(result, "rule"), "tools.bounded.require");
+  EXPECT_EQ(text(call("usual", {}), "output"), "ran\n") << "the twin";
+}
+
 TEST_P(Tools, PassArgumentsOrInputOnStandardInput) {
   tools(R"(
 tools:
@@ -258,6 +270,15 @@ TEST_P(Tools, ReadWriteAndListFiles) {
   EXPECT_STATUS(call("write", {{"path", "old.csv"}, {"content", "+"}, {"append", true}}),
                 "success");
   EXPECT_EQ(read_file(host_ / "out/old.csv"), "old+");
+
+  // For people: one line of JSON, and the prompt in the next.
+  const Ran shown = run({sallyport_path(), "call", "read", "--policy", directory_ / "policy.yaml",
+                         "--as", "agent", "--state", directory_ / "state", "path=/data/a.csv"},
+                        {.as = GetParam()});
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("1,2"), testing::EndsWith("}\n")));
+  // A tool never sees where the host has its directories, nor does its caller.
+  EXPECT_THAT(text(call("write", {{"path", "gone/x.csv"}, {"content", "x"}}), "error"),
+              AllOf(HasSubstr("there is no directory '/out/gone'"), Not(HasSubstr(host_.path()))));
 
   result = call("list", {{"path", "/data"}});
   EXPECT_STATUS(result, "success");

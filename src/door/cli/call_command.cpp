@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "door/cli/call_options.h"
-#include "door/cli/policy_file.h"
+#include "door/cli/problem.h"
 #include "door/cli/process.h"
 #include "door/cli/put_file.h"
 #include "policy/rules.h"
@@ -63,7 +63,13 @@ bool wants_text(const Tool* tool, const std::string& name) {
 // and the text "50" for one that takes text.
 Result<json::object> make_arguments(const CallCommand& command, const Rules& rules) {
   if (command.arguments_json) {
-    auto parsed = parse_json(*command.arguments_json);
+    std::string text = *command.arguments_json;
+    if (text.starts_with('@')) {
+      auto file = read_input({.host = text.substr(1), .name = {}, .content = {}});
+      if (!file) return std::unexpected(file.error());
+      text = std::move(file->content);
+    }
+    auto parsed = parse_json(text);
     if (!parsed) {
       Error error = parsed.error();
       error.message = "--args: " + error.message;
@@ -128,9 +134,12 @@ bool put_files(const CallCommand& command, CallResult& result) {
 
 // What a person at a terminal wants to see: the tool's output as it is, and ours on stderr.
 void tell(const CallResult& result) {
-  if (result.data && result.output.empty())
-    (void)write_all(STDOUT_FILENO, json::serialize(*result.data) + "\n");
-  (void)write_all(STDOUT_FILENO, result.output);
+  std::string output =
+      result.data && result.output.empty() ? json::serialize(*result.data) : result.output;
+  // A tool's own bytes go on as they are, except to a terminal, whose prompt comes next.
+  const bool whole_line = result.data || ::isatty(STDOUT_FILENO) == 1;
+  if (whole_line && !output.empty() && !output.ends_with('\n')) output.push_back('\n');
+  (void)write_all(STDOUT_FILENO, output);
   (void)write_all(STDERR_FILENO, result.error);
   if (!result.message.empty()) {
     const std::string rule = result.rule.empty() ? "" : " (" + result.rule + ")";
@@ -141,10 +150,28 @@ void tell(const CallResult& result) {
     say(reason + result.message + rule);
   }
   if (!result.hint.empty()) say("hint: " + result.hint);
-  if (result.retry_after_ms)
-    say("try again in " + std::to_string((*result.retry_after_ms + 999) / 1000) + " s");
   for (const Finding& finding : result.findings)
     say(finding.kind + ": " + finding.path + ": " + finding.why);
+}
+
+// The result of a call that did not reach the first gate.
+json::object never_called(const CallCommand& command, const Error& error,
+                          const std::string& policy = {}) {
+  CallResult result;
+  result.tool = to_utf8(command.tool);
+  result.caller = to_utf8(command.request.caller);
+  result.status = Status::blocked;
+  result.reason = error.reason;
+  if (error.reason == Reason::argument) result.rule = "request";
+  result.message = error.message;
+  result.hint = error.hint;
+  result.policy = policy;
+  return to_json(result);
+}
+
+int print_object(const json::object& object) {
+  (void)write_all(STDOUT_FILENO, json::serialize(object) + "\n");
+  return kCouldNotStart;
 }
 
 }  // namespace
@@ -154,33 +181,33 @@ int call_command(std::span<const char* const> words) {
     print_error(streams.error());
     return kCouldNotStart;
   }
-  const auto refuse = [](const Error& error) {
-    print_error(error);
-    return kCouldNotStart;
-  };
   auto command = parse_call(words);
-  if (!command) return refuse(command.error());
+  if (!command) {
+    print_error(command.error());
+    return kCouldNotStart;
+  }
   if (command->help) {
     std::fputs(call_help_text().c_str(), stdout);
     return 0;
   }
-  auto policy = load_policy_file(command->policy);
-  if (!policy) return kCouldNotStart;
-  auto request = make_request(*command, policy->rules());
-  if (!request) {
-    if (!command->json) return refuse(request.error());
-    CallResult result;
-    result.tool = command->tool;
-    result.caller = command->request.caller;
-    result.status = Status::blocked;
-    result.reason = request.error().reason;
-    result.rule = "request";
-    result.message = request.error().message;
-    result.hint = request.error().hint;
-    result.policy = policy->hash();
-    (void)write_all(STDOUT_FILENO, json::serialize(to_json(result)) + "\n");
-    return kCouldNotStart;
+  auto policy = Policy::load(command->policy);
+  if (!policy) {
+    if (!command->json) {
+      print_problems(policy.error());
+      return kCouldNotStart;
+    }
+    json::object object = never_called(*command, not_loaded(command->policy, policy.error()));
+    object["problems"] = problems_json(policy.error());
+    return print_object(object);
   }
+  const std::string hash = policy->hash();
+  const auto refuse = [&](const Error& error) {
+    if (command->json) return print_object(never_called(*command, error, hash));
+    print_error(error);
+    return kCouldNotStart;
+  };
+  auto request = make_request(*command, policy->rules());
+  if (!request) return refuse(request.error());
 
   BoundaryOptions options;
   if (command->state) {

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "door/cli/mixed_words.h"
-#include "door/cli/policy_file.h"
+#include "door/cli/problem.h"
 #include "door/cli/process.h"
 
 namespace sallyport {
@@ -99,8 +99,9 @@ int diff_command(std::span<const char* const> words) {
     std::fputs(diff_help_text().c_str(), stdout);
     return 0;
   }
-  const auto before = load_policy_file(request->before);
-  const auto after = load_policy_file(request->after);
+  const auto before = load_policy_file(request->before, request->json);
+  if (!before && request->json) return kWrongUsage;  // one object is enough
+  const auto after = load_policy_file(request->after, request->json);
   if (!before || !after) return kWrongUsage;
   const std::vector<PolicyChange> changes = diff(before->rules(), after->rules());
   const std::string text = request->json ? changes_json(changes) + "\n" : changes_text(changes);

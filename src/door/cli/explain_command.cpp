@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "door/cli/mixed_words.h"
-#include "door/cli/policy_file.h"
+#include "door/cli/problem.h"
 #include "door/cli/process.h"
 #include "policy/words.h"
 
@@ -128,11 +128,11 @@ int explain_command(std::span<const char* const> words) {
     std::fputs(explain_help_text().c_str(), stdout);
     return 0;
   }
-  const auto policy = load_policy_file(request->policy);
+  const auto policy = load_policy_file(request->policy, request->json);
   if (!policy) return kWrongUsage;
   const auto explanation = explain(policy->rules(), request->tool, request->caller);
   if (!explanation) {
-    print_error(explanation.error());
+    report_problem(explanation.error(), request->json);
     return kWrongUsage;
   }
   const std::string text = request->json ? json::serialize(to_json(*explanation)) + "\n"

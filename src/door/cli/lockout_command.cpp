@@ -8,7 +8,7 @@
 #include "access/state_directory.h"
 #include "base/text.h"
 #include "door/cli/option_table.h"
-#include "door/cli/run_command.h"
+#include "door/cli/problem.h"
 
 namespace sallyport {
 namespace {
@@ -78,8 +78,8 @@ Result<bool> lift(Ledger& ledger, const std::string& who) {
   return ledger.lift("address/" + who);
 }
 
-int report(const Error& error) {
-  print_error(error);
+int report(const Error& error, bool as_json = false) {
+  report_problem(error, as_json);
   return error.reason == Reason::argument ? kWrongRequest : kUnavailable;
 }
 
@@ -153,9 +153,9 @@ int lockout_command(std::span<const char* const> words) {
     return kDone;
   }
   const auto directory = open_state_directory(request->state);
-  if (!directory) return report(directory.error());
+  if (!directory) return report(directory.error(), request->json);
   const auto ledger = directory_ledger(directory->get(), {});
-  if (!ledger) return report(ledger.error());
+  if (!ledger) return report(ledger.error(), request->json);
 
   if (request->verb == LockoutRequest::Verb::lift) {
     const auto lifted = lift(**ledger, request->who);
@@ -165,7 +165,7 @@ int lockout_command(std::span<const char* const> words) {
     return *lifted ? kDone : kNotLockedOut;
   }
   const auto list = (*ledger)->locked_out();
-  if (!list) return report(list.error());
+  if (!list) return report(list.error(), request->json);
   const std::string text =
       request->json ? lockout_json(*list, wall_clock()) + "\n" : lockout_text(*list, wall_clock());
   std::fputs(text.c_str(), stdout);

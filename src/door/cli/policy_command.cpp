@@ -14,6 +14,7 @@
 #include "door/cli/explain_command.h"
 #include "door/cli/mixed_words.h"
 #include "door/cli/policy_test_command.h"
+#include "door/cli/problem.h"
 #include "door/cli/process.h"
 #include "door/cli/suggest_command.h"
 #include "policy/file_schema.h"
@@ -73,6 +74,11 @@ int check_command(Words words) {
       request->json ? check_json(request->file, result) + "\n" : check_text(request->file, result);
   std::fputs(text.c_str(), stdout);
   return result ? kGood : kProblems;
+}
+
+// "1 tool", "2 tools"
+std::string counted(std::size_t count, std::string_view what) {
+  return std::to_string(count).append(what).append(count == 1 ? "" : "s");
 }
 
 // --- schema
@@ -167,20 +173,6 @@ constexpr PolicyCommand kCommands[] = {
      suggest_command},
 };
 
-json::array problems_json(const std::vector<PolicyProblem>& problems) {
-  json::array list;
-  for (const PolicyProblem& problem : problems) {
-    json::object object{{"file", to_utf8(problem.file)},
-                        {"line", problem.line},
-                        {"column", problem.column},
-                        {"rule", to_utf8(problem.rule)},
-                        {"message", to_utf8(problem.message)}};
-    if (!problem.hint.empty()) object["hint"] = to_utf8(problem.hint);
-    list.push_back(std::move(object));
-  }
-  return list;
-}
-
 }  // namespace
 
 Result<CheckRequest> parse_check(std::span<const char* const> words) {
@@ -202,21 +194,19 @@ std::string check_text(const std::string& file, const PolicyResult& result) {
     for (const PolicyProblem& problem : result.error())
       text.append(to_text(problem)).append("\n");
     const std::size_t count = result.error().size();
-    return text.append(std::to_string(count))
-        .append(count == 1 ? " problem" : " problems")
-        .append("; nothing is loaded\n");
+    return text.append(counted(count, " problem")).append("; nothing is loaded\n");
   }
   for (const PolicyProblem& warning : result->warnings())
     text.append("warning: ").append(to_text(warning)).append("\n");
   const Rules& rules = result->rules();
   return text.append(escape_for_terminal(file))
       .append(" is good: ")
-      .append(std::to_string(rules.tools.size()))
-      .append(" tools, ")
-      .append(std::to_string(rules.callers.size()))
-      .append(" callers, ")
-      .append(std::to_string(rules.roles.size()))
-      .append(" roles; hash ")
+      .append(counted(rules.tools.size(), " tool"))
+      .append(", ")
+      .append(counted(rules.callers.size(), " caller"))
+      .append(", ")
+      .append(counted(rules.roles.size(), " role"))
+      .append("; hash ")
       .append(result->hash())
       .append("\n");
 }

@@ -62,6 +62,16 @@ TEST(PolicyCommand, CheckSaysWhatIsWrongAndExitsWithOne) {
   EXPECT_EQ(policy({"check", "--help"}).code, 0);
 }
 
+TEST(PolicyCommand, CheckCountsInWords) {
+  const PolicyResult one = Policy::parse(
+      "version: 1\nroles: {r: []}\ncallers: {c: {role: r}}\ntools: {t: {run: [x], needs: []}}\n");
+  EXPECT_NE(check_text("f", one).find("f is good: 1 tool, 1 caller, 1 role; hash "),
+            std::string::npos)
+      << check_text("f", one);
+  EXPECT_NE(check_text("f", Policy::parse("version: 1\n")).find("0 tools, 0 callers, 0 roles"),
+            std::string::npos);
+}
+
 TEST(PolicyCommand, CheckAsJsonHasEveryProblemWithItsPlace) {
   const PolicyResult result = Policy::parse("version: 1\nrolls: {}\n", "f");
   const auto parsed = parse_json(check_json("f", result));

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "boundary/policy_tests.h"
 #include "door/cli/option_table.h"
-#include "door/cli/policy_file.h"
+#include "door/cli/problem.h"
 #include "door/cli/process.h"
 
 namespace sallyport {
@@ -64,7 +64,7 @@ int policy_test_command(std::span<const char* const> words) {
     return kWrongUsage;
   }
   const std::string file = parsed->rest[0];
-  const auto policy = load_policy_file(file);
+  const auto policy = load_policy_file(file, request.json);
   if (!policy) return kWrongUsage;
   const auto outcomes = run_policy_tests(*policy);
   if (request.json) print_json(outcomes);

@@ -14,6 +14,7 @@
 #include "cell/observe.h"
 #include "cell/run.h"
 #include "door/cli/option_table.h"
+#include "door/cli/problem.h"
 #include "door/cli/process.h"
 #include "door/cli/suggest_proposal.h"
 #include "door/cli/values.h"
@@ -163,6 +164,22 @@ Result<void> settle_grants(std::vector<Grant>& grants) {
   return {};
 }
 
+// Whether there was nothing to watch: the program was not found, or is none. The hint tells this
+// from a command that ended with such a code itself.
+bool never_started(const Outcome& outcome) {
+  return outcome.status == Status::error && outcome.reason == Reason::exit &&
+         !outcome.hint.empty() && (outcome.exit_code == 126 || outcome.exit_code == 127);
+}
+
+// The observed run starts in /workspace, as a tool does.
+std::string not_here(const SuggestRequest& request) {
+  const std::string& program = request.spec.command[0];
+  return !program.starts_with('/') && ::access(program.c_str(), X_OK) == 0
+             ? "it is there in this directory, but a cell starts in /workspace: write its path in "
+               "full"
+             : "name a program that can be run: with its path in full, or one of /usr/bin";
+}
+
 void explain(const SuggestRequest& request, const Outcome& outcome) {
   if (!outcome.message.empty()) say(outcome.message);
   if (!outcome.hint.empty()) say("hint: " + outcome.hint);
@@ -219,6 +236,8 @@ then lead nowhere. What COMMAND writes goes to standard error. Defaults stand in
          R"(
 Exit codes
   0     There is a proposal, also when COMMAND failed; a comment in it says how it ended.
+  126   COMMAND was found but cannot be run.
+  127   COMMAND was not found.
   125   The cell could not be made, or the request was wrong. Nothing ran.
 
 Example
@@ -268,8 +287,14 @@ int suggest_command(std::span<const char* const> words) {
                                           .cancel = cancel.get()});
   release_signals(std::move(cancel));
   if (outcome.status == Status::blocked) {
-    print_error({outcome.reason, outcome.message, outcome.hint});
+    report_problem({outcome.reason, outcome.message, outcome.hint}, request->json);
     return kCouldNotStart;
+  }
+  if (never_started(outcome)) {
+    report_problem({Reason::argument, outcome.message + ", so there is nothing to propose",
+                    not_here(*request)},
+                   request->json);
+    return outcome.exit_code.value_or(kCouldNotStart);
   }
   // Without root the supervisor cannot see which program the cell's init starts.
   if (const std::string& program = spec.command[0]; program.starts_with('/'))

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "door/cli/mixed_words.h"
-#include "door/cli/policy_file.h"
+#include "door/cli/problem.h"
 #include "door/cli/process.h"
 
 namespace sallyport {
@@ -56,7 +56,7 @@ constexpr Option<ToolsRequest> kToolsOptions[] = {
      }},
 };
 
-const Caller* find_caller(const Rules& rules, std::string_view name) {
+Result<const Caller*> find_caller(const Rules& rules, std::string_view name) {
   const auto found = rules.callers.find(name);
   if (found != rules.callers.end()) return &found->second;
   std::vector<std::string_view> names;
@@ -64,9 +64,8 @@ const Caller* find_caller(const Rules& rules, std::string_view name) {
   for (const auto& [each, caller] : rules.callers)
     names.push_back(each);
   const auto meant = nearest(name, names);
-  print_error({Reason::argument, "the policy has no caller " + quoted(name),
-               meant ? "did you mean " + quoted(*meant) + "?" : ""});
-  return nullptr;
+  return fail(Reason::argument, "the policy has no caller " + quoted(name),
+              meant ? "did you mean " + quoted(*meant) + "?" : "");
 }
 
 std::string words_of(const json::value& list) {
@@ -74,6 +73,21 @@ std::string words_of(const json::value& list) {
   for (const json::value& word : list.as_array())
     text.append(text.empty() ? "" : ", ").append(word.as_string());
   return text;
+}
+
+// What a list for models does not have: nobody should look for it in vain.
+void print_left_out(const Rules& rules, const Caller* caller) {
+  std::string names;
+  for (const json::value& tool : tool_definitions(rules, caller, DefinitionFormat::json))
+    if (const std::string gaps = words_of(tool.at("unavailable")); !gaps.empty())
+      names.append(names.empty() ? "" : ", ")
+          .append(tool.at("name").as_string())
+          .append(" (")
+          .append(gaps)
+          .append(")");
+  if (!names.empty())
+    std::fprintf(stderr, "sallyport: left out, because this version refuses every call: %s\n",
+                 escape_for_terminal(names).c_str());
 }
 
 }  // namespace
@@ -113,20 +127,22 @@ std::string tools_text(const Rules& rules, const Caller* caller) {
   for (const json::value& value : tool_definitions(rules, caller, DefinitionFormat::json)) {
     const json::object& tool = value.as_object();
     std::string line(tool.at("name").as_string());
+    const std::string gaps = words_of(tool.at("unavailable"));
     const json::object& schema = tool.at("arguments").as_object();
     std::string arguments;
     if (const json::value* properties = schema.if_contains("properties"))
       for (const auto& pair : properties->as_object())
         arguments.append(arguments.empty() ? "" : ", ").append(pair.key());
-    text.append(escape_for_terminal(line.append("(").append(arguments).append(")"))).append("\n");
+    text.append(escape_for_terminal(line.append("(").append(arguments).append(")")))
+        .append(gaps.empty() ? "\n" : "  [unavailable]\n");
     constexpr std::size_t kIndent = 4;
-    const std::string_view description = tool.at("description").as_string();
-    if (!description.empty()) text.append(wrapped(escape_for_terminal(description), kIndent));
+    if (const json::value* description = tool.if_contains("description"))
+      text.append(wrapped(escape_for_terminal(description->as_string()), kIndent));
     if (const std::string needs = words_of(tool.at("needs")); !needs.empty())
       text.append(wrapped("needs " + escape_for_terminal(needs), kIndent));
     if (tool.at("approval").as_bool()) text.append(wrapped("may wait for approval", kIndent));
-    if (const std::string gaps = words_of(tool.at("unavailable")); !gaps.empty())
-      text.append(wrapped("not available yet: " + gaps, kIndent));
+    if (!gaps.empty())
+      text.append(wrapped("every call is refused: this version lacks " + gaps, kIndent));
   }
   return text.empty() ? "No tools.\n" : text;
 }
@@ -141,19 +157,24 @@ int tools_command(std::span<const char* const> words) {
     std::fputs(tools_help_text().c_str(), stdout);
     return 0;
   }
-  const auto policy = load_policy_file(request->policy);
+  const auto policy = load_policy_file(request->policy, request->format.has_value());
   if (!policy) return kWrongUsage;
   const Rules& rules = policy->rules();
   const Caller* caller = nullptr;
   if (request->caller) {
-    caller = find_caller(rules, *request->caller);
-    if (!caller) return kWrongUsage;
+    const auto found = find_caller(rules, *request->caller);
+    if (!found) {
+      report_problem(found.error(), request->format.has_value());
+      return kWrongUsage;
+    }
+    caller = *found;
   }
   if (!request->format) {
     std::fputs(tools_text(rules, caller).c_str(), stdout);
     return 0;
   }
   json::array definitions = tool_definitions(rules, caller, *request->format);
+  if (request->format != DefinitionFormat::json) print_left_out(rules, caller);
   const json::value whole = request->format == DefinitionFormat::mcp
                                 ? json::value(json::object{{"tools", std::move(definitions)}})
                                 : json::value(std::move(definitions));

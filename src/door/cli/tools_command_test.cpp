@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "base/json.h"
 
 namespace sallyport {
@@ -58,6 +60,25 @@ TEST(ToolsCommand, EveryFormatIsJsonWithTheSameTools) {
     const json::value& list = parsed->is_object() ? parsed->at("tools") : *parsed;
     EXPECT_EQ(list.as_array().size(), 3U) << format;
   }
+}
+
+TEST(ToolsCommand, MarksWhatIsAlwaysRefusedAndLeavesItOutOfListsForModels) {
+  const std::string path = testing::TempDir() + "tools_command_unavailable.yaml";
+  std::ofstream(path) << "version: 1\ntools:\n"
+                         "  good: {run: [x], needs: []}\n"
+                         "  fetch: {use: http_fetch, needs: []}\n";
+  EXPECT_THAT(run({"list", "--policy", path.c_str()}).out,
+              AllOf(HasSubstr("good()\n"), HasSubstr("fetch(url"), HasSubstr(")  [unavailable]\n"),
+                    HasSubstr("every call is refused: this version lacks the tool http_fetch")));
+  for (const char* format : {"openai", "anthropic", "mcp"}) {
+    const Ran ran = run({"list", "--policy", path.c_str(), "--format", format});
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("\"good\""), Not(HasSubstr("fetch")),
+                               Not(HasSubstr("description"))));
+    EXPECT_THAT(ran.err, HasSubstr("refuses every call: fetch (the tool http_fetch)"));
+  }
+  const Ran all = run({"list", "--policy", path.c_str(), "--format", "json"});
+  EXPECT_THAT(all.out, HasSubstr("\"fetch\""));
+  EXPECT_EQ(all.err, "");
 }
 
 TEST(ToolsCommand, AnUnknownCallerIsAnErrorAndNotEverybody) {
