@@ -25,7 +25,7 @@ install_packages() {
   rm -f /tmp/sallyport-install.$$
 }
 
-build_packages=(clang-19 libstdc++-12-dev cmake ninja-build ccache mold libboost-json1.81-dev libre2-dev libfyaml-dev)
+build_packages=(clang-19 libstdc++-12-dev cmake ninja-build ccache mold libboost1.81-dev libboost-json1.81-dev libre2-dev libfyaml-dev libssl-dev)
 
 # build PRESET TARGET…
 build() {

@@ -2,6 +2,8 @@
 // door has a way round it.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,7 +15,8 @@
 
 namespace sallyport {
 
-struct Passage;  // one call on its way through the gates: src/boundary/passage.h
+struct LockedOut;  // src/access/ledger.h
+struct Passage;    // one call on its way through the gates: src/boundary/passage.h
 
 struct BoundaryOptions {
   // Where rates, lock-outs and records are kept, to be shared by every process that names the same
@@ -22,12 +25,29 @@ struct BoundaryOptions {
   // The sallyport program, which the file tools run in their cells. Empty: the one that this
   // library was installed with.
   std::string program;
+  // This process alone uses the state directory for as long as the boundary lives: counting is then
+  // done in memory.
+  bool serves = false;
+  // Where each signed checkpoint of the records goes too: it is appended to a file, and given to a
+  // function, which must not wait for anything.
+  std::string checkpoint_file;
+  std::function<void(const std::string& tenant, const std::string& note)> on_checkpoint;
+  // The socket of a launcher process that makes the cells. Empty: this process makes them.
+  std::string launcher;
 };
 
-// Streams of a call while it runs; -1: none. Output is passed on as it comes only if nothing in the
-// policy has to see it first.
+// Records that calls wait for: how many, and since when the oldest.
+struct AuditLag {
+  std::uint64_t waiting = 0;
+  std::int64_t oldest_us = 0;
+};
+
+// Streams of a call while it runs; -1: none.
 struct CallStreams {
   int cancel = -1;  // becomes readable when the caller wants the call to end
+  // What the tool writes, as it comes, up to the limit max_output. Nothing is written if a gate of
+  // the way out has to see all of it first.
+  int output = -1, error = -1;
 };
 
 class Boundary {
@@ -46,11 +66,31 @@ class Boundary {
   // Always an answer. Threads may call at the same time.
   [[nodiscard]] CallResult call(const CallRequest& request, const CallStreams& streams = {});
 
+  // The answer to a call that a door cannot let in: recorded, and counted like any other refusal.
+  [[nodiscard]] CallResult refuse(const CallRequest& request, Reason reason, std::string rule,
+                                  std::string message, std::string hint);
+
   // What call() would decide, as far as the policy alone knows: nothing is run, counted or
   // recorded. The status is success, blocked or pending.
   [[nodiscard]] CallResult decide(const CallRequest& request) const;
 
-  [[nodiscard]] const Policy& policy() const;
+  // Who is locked out, and the end of it; whether `who` was.
+  [[nodiscard]] Result<std::vector<LockedOut>> locked_out();
+  [[nodiscard]] Result<bool> lift(const std::string& who);
+
+  // To be called every second or so by a program that lives long: makes the checkpoints of the
+  // records that time asks for.
+  void tick();
+
+  // Puts another policy in force for the calls that begin from now on; those in flight keep theirs.
+  // Fails, and changes nothing, if a function that was added does not fit it.
+  [[nodiscard]] Result<void> replace(Policy policy);
+
+  // The policy in force.
+  [[nodiscard]] Policy policy() const;
+
+  // How far the disk is behind with the records of calls.
+  [[nodiscard]] AuditLag audit_lag() const;
 
  private:
   struct State;

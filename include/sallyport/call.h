@@ -25,6 +25,7 @@ struct CallFile {
 using CallLimits = std::map<std::string, std::string>;  // {"timeout": "5s"}
 
 struct CallRequest {
+  std::string call_id;  // 32 hexadecimal digits that nobody can guess; empty: one is made
   std::string caller;   // who calls, by name in the policy
   std::string address;  // the network address it comes from; empty: this machine
   std::string tool;
@@ -36,7 +37,10 @@ struct CallRequest {
   CallLimits limits;
   bool dry_run = false;  // pass the gates and say what they decide, but run nothing
   std::string idempotency_key;
-  std::string trace;  // passed on into the record
+  std::string trace;   // passed on into the record
+  std::string key_id;  // of the credential that the caller showed, for the record
+  // What the caller's credential is limited to; none: all permissions that the caller has.
+  std::optional<std::vector<std::string>> scopes;
 };
 
 struct CallResult : Outcome {
@@ -52,7 +56,10 @@ struct CallResult : Outcome {
   std::optional<std::uint64_t> size_bytes, limit_bytes;  // of a result that was too large
   std::map<std::string, std::uint64_t> redactions;       // by rule
   std::map<std::string, std::string> collected;          // contents of the artifacts, by name
-  std::string policy;                                    // hash of the policy that was in force
+  std::vector<Timing> stages;                            // where the time of the call went
+  // The wall-clock time that the call had; 0: it was refused before that was known.
+  std::int64_t deadline_us = 0;
+  std::string policy;  // hash of the policy that was in force
 };
 
 // The result as one JSON object. Text that is not UTF-8 is replaced.

@@ -47,7 +47,7 @@ std::string try_again_in(Duration wait) {
 }
 
 std::uint64_t lockout_share(const LedgerOptions& options) {
-  return options.lockout ? options.max_memory / 4 : 0;
+  return options.max_memory / 4;
 }
 
 }  // namespace

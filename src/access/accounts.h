@@ -44,6 +44,7 @@ class Accounts {
   [[nodiscard]] Duration skew() const { return skew_; }
 
   // What all this takes, by estimate; new keys are refused before it passes the bound.
+  void set_lockout(const std::optional<Lockout>& lockout) { options_.lockout = lockout; }
   [[nodiscard]] std::uint64_t memory() const { return memory_ + lockouts_.memory(); }
   [[nodiscard]] std::size_t keys() const { return accounts_.size(); }
 

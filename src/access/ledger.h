@@ -67,6 +67,8 @@ class Ledger {
   [[nodiscard]] virtual Result<std::vector<LockedOut>> locked_out() = 0;
   // Whether `who` was locked out.
   [[nodiscard]] virtual Result<bool> lift(const std::string& who) = 0;
+  // Another policy is in force.
+  virtual void set_lockout(const std::optional<Lockout>& lockout) = 0;
 };
 
 struct LedgerOptions {
@@ -83,5 +85,8 @@ using Clock = Moment (*)();
 // directory must belong to the user and be nobody else's to write.
 [[nodiscard]] Result<std::unique_ptr<Ledger>> directory_ledger(int directory, LedgerOptions options,
                                                                Clock clock = nullptr);
+
+// In memory, kept in files of a directory that nobody else uses meanwhile: for a service.
+[[nodiscard]] Result<std::unique_ptr<Ledger>> service_ledger(int directory, LedgerOptions options);
 
 }  // namespace sallyport

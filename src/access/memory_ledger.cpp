@@ -43,6 +43,10 @@ class MemoryLedger final : public Ledger {
     const std::lock_guard guard(mutex_);
     return accounts_.lift(who, clock_());
   }
+  void set_lockout(const std::optional<Lockout>& lockout) override {
+    const std::lock_guard guard(mutex_);
+    accounts_.set_lockout(lockout);
+  }
 
  private:
   std::mutex mutex_;

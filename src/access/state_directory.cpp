@@ -1,11 +1,14 @@
 #include "access/state_directory.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string_view>
 
+#include "base/private_file.h"
 #include "base/text.h"
 
 namespace sallyport {
@@ -89,6 +92,28 @@ Result<Fd> open_state_directory(const std::string& path) {
   if (auto checked = check_state_directory(directory.get(), name); !checked)
     return std::unexpected(std::move(checked.error()));
   return directory;
+}
+
+Result<std::string> state_secret(int directory, const char* name) {
+  constexpr std::size_t kSize = 32;
+  const auto file = lock_private_file(directory, name, O_RDWR | O_CREAT, std::chrono::seconds{10});
+  if (!file) return std::unexpected(file.error());
+  std::string secret(kSize, '\0');
+  const ssize_t there = ::pread(file->get(), secret.data(), kSize, 0);
+  if (there < 0) return fail(Reason::unavailable, SysError{"read", name, errno});
+  if (there == kSize) return secret;
+  if (there != 0)
+    return fail(Reason::unavailable,
+                "the file '" + std::string(name) + "' in the state directory is damaged",
+                "put back a good copy, or move it away to begin with a new one");
+  if (::getrandom(secret.data(), kSize, 0) != kSize)
+    return fail(Reason::unavailable, SysError{"getrandom", name, errno});
+  if (::pwrite(file->get(), secret.data(), kSize, 0) != kSize || ::fdatasync(file->get()) != 0) {
+    const int err = errno;
+    (void)!::ftruncate(file->get(), 0);
+    return fail(Reason::unavailable, SysError{"write", name, err});
+  }
+  return secret;
 }
 
 }  // namespace sallyport

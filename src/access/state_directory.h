@@ -20,4 +20,7 @@ namespace sallyport {
 // The path that an empty one stands for.
 [[nodiscard]] Result<std::string> private_state_directory();
 
+// 32 random bytes that the directory keeps in the file of that name, made at first use.
+[[nodiscard]] Result<std::string> state_secret(int directory, const char* name);
+
 }  // namespace sallyport

@@ -18,5 +18,19 @@ TEST(Base64, WritesTheExamplesOfTheStandard) {
   EXPECT_EQ(to_base64(std::string_view("\x00\xff\xfb", 3)), "AP/7");
 }
 
+TEST(Base64, ComesBackAsTheSameBytes) {
+  std::string bytes;
+  for (int size = 0; size < 300; ++size) {
+    EXPECT_EQ(from_base64(to_base64(bytes)), bytes);
+    bytes.push_back(static_cast<char>(size * 7));
+  }
+}
+
+TEST(Base64, IsReadInItsOneSpellingOnly) {
+  for (const char* text : {"A", "AA", "AAA", "AA=A", "====", "A===", "AB==", "AAB=", "AA\n=", "AAA-",
+                           "AA==AAAA", " AAA", "AAAA\n"})
+    EXPECT_EQ(from_base64(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace sallyport

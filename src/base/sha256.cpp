@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/sha256_ni.h"
+
 namespace sallyport {
 namespace {
 
@@ -57,13 +59,18 @@ void add_block(State& state, const unsigned char* block) {
     state[i] += sum[i];
 }
 
-}  // namespace
+void add_blocks(State& state, const unsigned char* bytes, std::size_t blocks) {
+  for (std::size_t i = 0; i < blocks; ++i)
+    add_block(state, bytes + i * kBlock);
+}
 
-Sha256 sha256(std::string_view bytes) {
+template <void Add(State&, const unsigned char*, std::size_t)>
+Sha256 digest_of(std::string_view bytes) {
   State state = kStart;
   const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
-  for (; bytes.size() >= kBlock; bytes.remove_prefix(kBlock))
-    add_block(state, reinterpret_cast<const unsigned char*>(bytes.data()));
+  const std::size_t whole = bytes.size() / kBlock;
+  Add(state, reinterpret_cast<const unsigned char*>(bytes.data()), whole);
+  bytes.remove_prefix(whole * kBlock);
 
   // What is left, a 1 bit, zeros, and the length: one block, or two.
   unsigned char tail[2 * kBlock] = {};
@@ -72,8 +79,7 @@ Sha256 sha256(std::string_view bytes) {
   const std::size_t end = bytes.size() + 1 + 8 <= kBlock ? kBlock : 2 * kBlock;
   for (std::size_t i = 0; i < 8; ++i)
     tail[end - 1 - i] = static_cast<unsigned char>(bits >> 8 * i);
-  for (std::size_t at = 0; at < end; at += kBlock)
-    add_block(state, tail + at);
+  Add(state, tail, end / kBlock);
 
   Sha256 digest{};
   for (std::size_t i = 0; i < digest.size(); ++i)
@@ -81,13 +87,45 @@ Sha256 sha256(std::string_view bytes) {
   return digest;
 }
 
-std::string sha256_hex(std::string_view bytes) {
+std::string hex(const Sha256& digest) {
   std::string text;
-  for (const std::uint8_t byte : sha256(bytes)) {
+  for (const std::uint8_t byte : digest) {
     text.push_back("0123456789abcdef"[byte >> 4]);
     text.push_back("0123456789abcdef"[byte & 0xF]);
   }
   return text;
+}
+
+}  // namespace
+
+Sha256 sha256(std::string_view bytes) {
+  return has_sha_instructions() ? digest_of<add_blocks_ni>(bytes) : digest_of<add_blocks>(bytes);
+}
+
+Sha256 sha256_portable(std::string_view bytes) {
+  return digest_of<add_blocks>(bytes);
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  return hex(sha256(bytes));
+}
+
+std::string hmac_sha256_hex(std::string_view key, std::string_view bytes) {
+  unsigned char block[kBlock] = {};
+  if (key.size() > kBlock) {
+    const Sha256 shorter = sha256(key);
+    std::memcpy(block, shorter.data(), shorter.size());
+  } else if (!key.empty()) {
+    std::memcpy(block, key.data(), key.size());
+  }
+  std::string inner, outer;
+  for (const unsigned char byte : block) {
+    inner.push_back(static_cast<char>(byte ^ 0x36));
+    outer.push_back(static_cast<char>(byte ^ 0x5c));
+  }
+  const Sha256 digest = sha256(inner.append(bytes));
+  outer.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+  return hex(sha256(outer));
 }
 
 }  // namespace sallyport

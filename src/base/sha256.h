@@ -13,7 +13,14 @@ using Sha256 = std::array<std::uint8_t, 32>;
 
 [[nodiscard]] Sha256 sha256(std::string_view bytes);
 
+// The same without the instructions that some processors have for it: so that both can be tested.
+[[nodiscard]] Sha256 sha256_portable(std::string_view bytes);
+
 // The same as 64 hexadecimal digits in lower case.
 [[nodiscard]] std::string sha256_hex(std::string_view bytes);
+
+// HMAC (RFC 2104) with SHA-256, as 64 hexadecimal digits: a digest that only who has the key can
+// make or compare with a guess.
+[[nodiscard]] std::string hmac_sha256_hex(std::string_view key, std::string_view bytes);
 
 }  // namespace sallyport

@@ -7,6 +7,14 @@ const std::vector<RateRule> kNoRates;
 const std::vector<ConcurrencyRule> kNoConcurrency;
 const std::optional<BudgetRule> kNoBudget;
 
+Pass refused(Passage& passage, const Refusal& refusal) {
+  if (refusal.error.reason == Reason::rate_limit) passage.result.rate_remaining = 0;
+  if (refusal.retry_after)
+    passage.result.retry_after_ms =
+        std::chrono::ceil<std::chrono::milliseconds>(*refusal.retry_after).count();
+  return Block::from(refusal.error, refusal.rule);
+}
+
 }  // namespace
 
 Pass admit(Passage& passage) {
@@ -16,7 +24,7 @@ Pass admit(Passage& passage) {
   const Envelope* envelope = passage.envelope.get();
   auto ticket = passage.shared.ledger.admit(
       {.caller = passage.caller->name,
-       .address = passage.address,
+       .address = counted_address(passage),
        .rates = envelope != nullptr ? envelope->rates : kNoRates,
        .concurrency = envelope != nullptr ? envelope->concurrency : kNoConcurrency,
        .budget = envelope != nullptr ? envelope->budget : kNoBudget,
@@ -26,12 +34,20 @@ Pass admit(Passage& passage) {
     passage.ticket = *ticket;
     return {};
   }
-  const Refusal& refusal = ticket.error();
-  if (refusal.error.reason == Reason::rate_limit) passage.result.rate_remaining = 0;
-  if (refusal.retry_after)
-    passage.result.retry_after_ms =
-        std::chrono::ceil<std::chrono::milliseconds>(*refusal.retry_after).count();
-  return Block::from(refusal.error, refusal.rule);
+  return refused(passage, ticket.error());
+}
+
+Pass admit_stranger(Passage& passage) {
+  static const std::string nobody;
+  auto ticket = passage.shared.ledger.admit({.caller = nobody,
+                                             .address = passage.address,
+                                             .rates = kNoRates,
+                                             .concurrency = kNoConcurrency,
+                                             .budget = kNoBudget,
+                                             .cpu_limit = Duration{}});
+  if (!ticket) return refused(passage, ticket.error());
+  passage.shared.ledger.withdraw(*ticket);
+  return {};
 }
 
 }  // namespace sallyport

@@ -22,7 +22,7 @@ std::string suggest_tool(const Passage& passage) {
     add(name, function.tool);
   if (const auto meant = nearest(passage.request.tool, names))
     return "did you mean " + std::string(*meant) + "?";
-  return "`sallyport tools list` shows the tools that there are";
+  return "`sallyport tools list`, or GET /v1/tools, shows the tools that there are";
 }
 
 std::string list(const std::vector<std::string>& names) {
@@ -30,6 +30,17 @@ std::string list(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     text.append(text.empty() ? "" : ", ").append(name);
   return text;
+}
+
+// Permissions that the tool needs and the caller's credential is not for. A tool that needs none is
+// within every scope.
+std::vector<std::string> beyond_scopes(const Passage& passage) {
+  std::vector<std::string> beyond;
+  const auto& scopes = passage.request.scopes;
+  if (!scopes || std::ranges::find(*scopes, "admin") != scopes->end()) return beyond;
+  for (const std::string& permission : passage.tool->needs)
+    if (std::ranges::find(*scopes, permission) == scopes->end()) beyond.push_back(permission);
+  return beyond;
 }
 
 }  // namespace
@@ -49,10 +60,18 @@ Pass authorise(Passage& passage) {
                      ? "the caller has no role in the policy"
                      : "the role " + passage.caller->role + " would need this permission"};
   }
+  if (auto beyond = beyond_scopes(passage); !beyond.empty()) {
+    const std::string why =
+        passage.tool->name + " needs " + list(beyond) + ", which the key of this caller is not for";
+    passage.result.missing = std::move(beyond);
+    passage.result.required = passage.tool->needs;
+    return Block{Reason::permission, "key.scopes", why, "use a key with this scope"};
+  }
   if (Pass block = check_available(passage)) return block;
   auto limits = tighten(envelope, passage.request.limits);
   if (!limits) return Block::from(limits.error(), "request.limits");
   passage.limits = *limits;
+  passage.result.deadline_us = limits->timeout.count();
   return {};
 }
 

@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 
 #include "access/ledger.h"
 #include "access/state_directory.h"
 #include "audit/journal.h"
+#include "audit/write_watch.h"
 #include "base/call_id.h"
 #include "base/text.h"
 #include "boundary/function_call.h"
@@ -88,34 +90,61 @@ Pass pass_all(std::span<const Gate> gates, Passage& passage) {
 
 }  // namespace
 
-struct Boundary::State {
-  State(Policy loaded, std::string path) : policy(std::move(loaded)), program(std::move(path)) {}
+// What a policy decides: it, and all that is made from it.
+struct InForce {
+  explicit InForce(Policy loaded) : policy(std::move(loaded)) {}
 
   Policy policy;
-  std::string program;
-  std::unique_ptr<Ledger> ledger;
-  std::unique_ptr<Journal> journal;
   Functions functions;
   mutable Envelopes envelopes;
+};
+
+struct Boundary::State {
+  std::string program, launcher;
+  std::string digest_key;
+  std::unique_ptr<Ledger> ledger;
+  std::unique_ptr<Journal> journal;
+  WriteWatch writes;
+  std::vector<Function> functions;  // as they were added
+
+  mutable std::mutex mutex;  // for the pointer only: what it points to does not change
+  std::shared_ptr<InForce> policy;
+
+  [[nodiscard]] Result<void> write(json::object record) {
+    const WriteWatch::Write watched(writes);
+    return journal->write(std::move(record));
+  }
+
+  [[nodiscard]] std::shared_ptr<InForce> in_force() const {
+    const std::lock_guard lock(mutex);
+    return policy;
+  }
 
   Passage enter(const CallRequest& request, const CallStreams& streams,
                 Passage::Purpose purpose) const {
-    Passage passage(
-        request, streams,
-        {.rules = policy.rules(), .functions = functions, .ledger = *ledger, .program = program},
-        purpose);
-    passage.result.call_id = make_call_id();
+    const std::shared_ptr<InForce> now = in_force();
+    Passage passage(request, streams,
+                    {.rules = now->policy.rules(),
+                     .functions = now->functions,
+                     .ledger = *ledger,
+                     .program = program,
+                     .launcher = launcher,
+                     .digest_key = digest_key,
+                     .policy = now},
+                    purpose);
+    passage.result.call_id = request.call_id.empty() ? make_call_id() : request.call_id;
     passage.result.tool = to_utf8(request.tool);
     passage.result.caller = to_utf8(request.caller);
-    passage.result.policy = policy.hash();
+    passage.result.policy = now->policy.hash();
     return passage;
   }
 
   // identify() finds caller and tool; with both, everything that is in force for them is known.
-  Pass way_in(Passage& passage) const {
+  static Pass way_in(Passage& passage) {
     if (Pass block = kWayIn[0].pass(passage)) return block;
     if (passage.tool != nullptr)
-      passage.envelope = envelopes.find(policy.rules(), *passage.tool, *passage.caller);
+      passage.envelope = static_cast<const InForce*>(passage.shared.policy.get())
+                             ->envelopes.find(passage.shared.rules, *passage.tool, *passage.caller);
     return pass_all(std::span(kWayIn).subspan(1), passage);
   }
 };
@@ -125,14 +154,21 @@ Boundary::Boundary(Boundary&&) noexcept = default;
 Boundary& Boundary::operator=(Boundary&&) noexcept = default;
 Boundary::~Boundary() = default;
 
-const Policy& Boundary::policy() const {
-  return state_->policy;
+Policy Boundary::policy() const {
+  return state_->in_force()->policy;
+}
+
+AuditLag Boundary::audit_lag() const {
+  const WriteWatch::Lag lag = state_->writes.lag();
+  return {.waiting = lag.waiting, .oldest_us = lag.oldest_us};
 }
 
 Result<Boundary> Boundary::open(Policy policy, BoundaryOptions options) {
   const LedgerOptions ledger_options{.lockout = policy.rules().lockout};
-  auto state = std::make_unique<State>(
-      std::move(policy), options.program.empty() ? own_program() : std::move(options.program));
+  auto state = std::make_unique<State>();
+  state->program = options.program.empty() ? own_program() : std::move(options.program);
+  state->launcher = std::move(options.launcher);
+  state->policy = std::make_shared<InForce>(std::move(policy));
   if (options.state.empty()) {
     state->ledger = memory_ledger(ledger_options);
     state->journal = no_journal();
@@ -140,28 +176,62 @@ Result<Boundary> Boundary::open(Policy policy, BoundaryOptions options) {
   }
   auto directory = open_state_directory(options.state);
   if (!directory) return std::unexpected(directory.error());
-  auto ledger = directory_ledger(directory->get(), ledger_options);
+  auto key = state_secret(directory->get(), "digest-key");
+  if (!key) return std::unexpected(key.error());
+  auto ledger = options.serves ? service_ledger(directory->get(), ledger_options)
+                               : directory_ledger(directory->get(), ledger_options);
   if (!ledger) return std::unexpected(ledger.error());
-  auto journal = file_journal(directory->get());
+  AuditOptions audit;
+  audit.outside_file = std::move(options.checkpoint_file);
+  audit.on_checkpoint = std::move(options.on_checkpoint);
+  auto journal = audit_journal(directory->get(), std::move(audit));
   if (!journal) return std::unexpected(journal.error());
+  state->digest_key = std::move(*key);
   state->ledger = std::move(*ledger);
   state->journal = std::move(*journal);
   return Boundary(std::move(state));
 }
 
 Result<void> Boundary::add(Function function) {
+  InForce& now = *state_->policy;
   const std::string name = function.name;
-  if (state_->functions.contains(name))
+  if (now.functions.contains(name))
     return fail(Reason::argument, "there is a function " + quoted(name) + " already");
-  auto made = make_function_tool(state_->policy.rules(), std::move(function));
+  auto made = make_function_tool(now.policy.rules(), function);
   if (!made) return std::unexpected(made.error());
-  state_->functions.emplace(name, std::move(*made));
+  now.functions.emplace(name, std::move(*made));
+  state_->functions.push_back(std::move(function));
   return {};
+}
+
+Result<void> Boundary::replace(Policy policy) {
+  auto next = std::make_shared<InForce>(std::move(policy));
+  for (const Function& function : state_->functions) {
+    auto made = make_function_tool(next->policy.rules(), function);
+    if (!made) return std::unexpected(made.error());
+    next->functions.emplace(function.name, std::move(*made));
+  }
+  state_->ledger->set_lockout(next->policy.rules().lockout);
+  const std::lock_guard lock(state_->mutex);
+  state_->policy.swap(next);
+  return {};
+}
+
+Result<std::vector<LockedOut>> Boundary::locked_out() {
+  return state_->ledger->locked_out();
+}
+
+Result<bool> Boundary::lift(const std::string& who) {
+  return state_->ledger->lift(who);
+}
+
+void Boundary::tick() {
+  state_->journal->tick();
 }
 
 CallResult Boundary::decide(const CallRequest& request) const {
   Passage passage = state_->enter(request, {}, Passage::Purpose::decide);
-  if (Pass block = state_->way_in(passage)) stop(passage, std::move(*block));
+  if (Pass block = State::way_in(passage)) stop(passage, std::move(*block));
   return std::move(passage.result);
 }
 
@@ -177,27 +247,55 @@ CallResult Boundary::call(const CallRequest& request, const CallStreams& streams
   }
   settle(passage, ran);
 
-  if (auto written = state_->journal->write(outcome_record(passage)); !written)
+  if (auto written = state_->write(outcome_record(passage)); !written)
     stop(passage, {Reason::unavailable, "audit",
                    std::string(ran ? "the call ran" : "the call was refused") +
                        ", but its outcome cannot be recorded: " + written.error().message,
                    written.error().hint, ran ? Status::error : Status::blocked});
+  passage.note("outcome");
+  passage.result.stages = std::move(passage.stages);
+  return std::move(passage.result);
+}
+
+CallResult Boundary::refuse(const CallRequest& request, Reason reason, std::string rule,
+                            std::string message, std::string hint) {
+  Passage passage = state_->enter(request, {}, Passage::Purpose::run);
+  // For the record: who it was, as far as that is known.
+  [[maybe_unused]] const Pass unknown = identify(passage);
+  // Of an address that is locked out nothing more is recorded: it could fill the disk.
+  if (passage.caller == nullptr)
+    if (Pass locked = admit_stranger(passage)) {
+      stop(passage, std::move(*locked));
+      return std::move(passage.result);
+    }
+  stop(passage, {reason, std::move(rule), std::move(message), std::move(hint)});
+  settle(passage, false);
+  if (auto written = state_->write(outcome_record(passage)); !written)
+    stop(passage, {Reason::unavailable, "audit",
+                   "the call was refused, and that cannot be recorded: " + written.error().message,
+                   written.error().hint});
   return std::move(passage.result);
 }
 
 bool Boundary::pass(Passage& passage) {
-  if (Pass block = state_->way_in(passage)) return stop(passage, std::move(*block)), false;
+  Pass refused = State::way_in(passage);
+  passage.note("gates");
+  if (refused) return stop(passage, std::move(*refused)), false;
   if (passage.purpose == Passage::Purpose::dry_run) {
     passage.result.message = "dry run: this call would run";
     return false;
   }
-  if (auto written = state_->journal->write(intent_record(passage)); !written)
+  if (auto written = state_->write(intent_record(passage)); !written)
     return stop(passage,
                 {Reason::unavailable, "audit",
                  "the call cannot be recorded: " + written.error().message, written.error().hint}),
            false;
-  if (Pass block = run_tool(passage)) return stop(passage, std::move(*block)), false;
+  passage.note("intent");
+  Pass not_run = run_tool(passage);
+  passage.note("run");
+  if (not_run) return stop(passage, std::move(*not_run)), false;
   if (Pass block = pass_all(kWayOut, passage)) stop(passage, std::move(*block));
+  passage.note("way_out");
   return true;
 }
 
@@ -213,7 +311,7 @@ void Boundary::settle(Passage& passage, bool ran) {
   // A name that is no caller is not counted, but the address is: invented names cost nothing, and
   // would fill the list.
   if (result.status == Status::blocked && is_denial(result.reason))
-    ledger.denied(passage.caller != nullptr ? passage.caller->name : "", passage.address);
+    ledger.denied(passage.caller != nullptr ? passage.caller->name : "", counted_address(passage));
 }
 
 }  // namespace sallyport

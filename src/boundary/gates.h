@@ -29,4 +29,14 @@ Pass trim(Passage& passage);
 // Between the two: runs the tool. What could not be started is a Block.
 Pass run_tool(Passage& passage);
 
+// Whether the address of a call by nobody is locked out.
+[[nodiscard]] Pass admit_stranger(Passage& passage);
+
+// The address that a call is held to. Who shows a key is held to its own name: others at the same
+// address must not be able to lock it out.
+[[nodiscard]] inline const std::string& counted_address(const Passage& passage) {
+  static const std::string none;
+  return passage.request.key_id.empty() ? passage.address : none;
+}
+
 }  // namespace sallyport

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "access/ledger.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "policy/envelope.h"
 #include "sallyport/boundary.h"
@@ -30,7 +31,10 @@ struct Surroundings {
   const Rules& rules;
   const Functions& functions;
   Ledger& ledger;
-  const std::string& program;  // of the file tools
+  const std::string& program;          // of the file tools
+  const std::string& launcher;         // socket; empty: cells are made by this process
+  const std::string& digest_key;       // of the digests in records
+  std::shared_ptr<const void> policy;  // keeps the rules in force until the call has ended
 };
 
 struct Passage {
@@ -41,7 +45,7 @@ struct Passage {
   };
 
   Passage(const CallRequest& asked, const CallStreams& through, Surroundings around, Purpose what)
-      : request(asked), streams(through), shared(around), purpose(what) {}
+      : request(asked), streams(through), shared(std::move(around)), purpose(what) {}
 
   const CallRequest& request;
   const CallStreams& streams;
@@ -58,6 +62,15 @@ struct Passage {
   Limits limits;
   json::object arguments;  // validated: the only ones that run
   CallResult result;
+
+  // Where the time goes: the stage that ends now has lasted since the last one ended.
+  void note(std::string_view stage) {
+    const std::int64_t now = monotonic_ns();
+    stages.push_back({std::string(stage), (now - stage_begin) / 1000});
+    stage_begin = now;
+  }
+  std::int64_t stage_begin = monotonic_ns();
+  std::vector<Timing> stages;
 };
 
 // A gate that stops a call says why.

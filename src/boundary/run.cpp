@@ -7,6 +7,7 @@
 #include "boundary/function_call.h"
 #include "boundary/gates.h"
 #include "cell/collect.h"
+#include "launch/remote_cell.h"
 #include "tool/cell_call.h"
 #include "tool/denied_paths.h"
 
@@ -40,8 +41,11 @@ Pass run_in_cell(Passage& passage) {
                               .request = passage.request,
                               .program = passage.shared.program});
   if (!spec) return Block::from(spec.error(), rule);
-  if (auto denied = check_denied_paths(passage.shared.rules.ceiling, *spec); !denied)
-    return Block::from(denied.error(), "ceiling.files.deny");
+  // A launcher looks by itself: it can see trees that we cannot.
+  const std::string& launcher = passage.shared.launcher;
+  if (launcher.empty())
+    if (auto denied = check_denied_paths(passage.shared.rules.ceiling, *spec); !denied)
+      return Block::from(denied.error(), "ceiling.files.deny");
 
   CallResult& result = passage.result;
   spec->call_id = result.call_id;
@@ -55,7 +59,12 @@ Pass run_in_cell(Passage& passage) {
     spec->output_directory = passage.request.output_directory;
   }
 
-  static_cast<Outcome&>(result) = run_cell(*spec, {.cancel = passage.streams.cancel});
+  const CellStreams streams{.output = passage.streams.output,
+                            .error = passage.streams.error,
+                            .cancel = passage.streams.cancel};
+  static_cast<Outcome&>(result) =
+      launcher.empty() ? run_cell(*spec, streams)
+                       : run_cell_remotely(launcher, passage.caller->tenant, *spec, streams);
   if (result.status == Status::blocked) {
     const bool unmet =
         result.reason == Reason::cannot_enforce && result.message.contains(kUnmetRequirement);

@@ -428,7 +428,7 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id) {
   Plan& plan = cell.plan;
   if (spec.command.empty()) return fail(Reason::argument, "there is no command to run");
 
-  const auto range = UidRange::configured();
+  const auto range = spec.uids ? Result<UidRange>(*spec.uids) : UidRange::configured();
   if (!range) return std::unexpected(range.error());
   const auto launcher = current_launcher(*range);
   if (!launcher) return std::unexpected(launcher.error());

@@ -12,6 +12,7 @@
 
 #include "base/cell_path.h"
 #include "base/layer.h"
+#include "cell/uid_slot.h"
 #include "sallyport/limits.h"
 #include "sallyport/units.h"
 #include "sallyport/write_mode.h"
@@ -52,6 +53,7 @@ struct CellSpec {
   std::string syscalls = "default";       // name of a system call profile
   std::vector<Requirement> requirements;  // refuse to run if one of them is not in force
   Observation* observation = nullptr;     // notes of what the command asks for; null: none are made
+  std::optional<UidRange> uids = {};      // of a root launcher's cell; none: UidRange::configured()
 };
 
 }  // namespace sallyport

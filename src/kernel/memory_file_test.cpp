@@ -31,5 +31,24 @@ TEST(MemoryFile, CannotBeChangedByWhoeverGetsIt) {
   EXPECT_EQ(::fcntl(file->get(), F_ADD_SEALS, 0), -1);
 }
 
+TEST(MemoryFile, IsReadBackWholeOrNotAtAll) {
+  const auto file = make_memory_file(std::string("a\0b", 3));
+  ASSERT_TRUE(file);
+  EXPECT_EQ(read_memory_file(file->get(), 3), std::string("a\0b", 3));
+  EXPECT_EQ(read_memory_file(file->get(), 2).error().err, EFBIG);
+  EXPECT_EQ(read_memory_file(make_memory_file("")->get(), 0), "");
+}
+
+TEST(MemoryFile, IsNotReadWhileItsSenderCanChangeIt) {
+  const Fd file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_EQ(read_memory_file(file.get(), 100).error().err, EPERM);
+  ASSERT_EQ(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW), 0);
+  EXPECT_EQ(read_memory_file(file.get(), 100).error().err, EPERM);
+  ASSERT_EQ(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  EXPECT_TRUE(read_memory_file(file.get(), 100));
+  const Fd zero(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(read_memory_file(zero.get(), 100).error().err, EPERM);
+}
+
 }  // namespace
 }  // namespace sallyport

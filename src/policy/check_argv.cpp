@@ -74,7 +74,7 @@ struct Interpreter {
   std::string_view name;
   std::string_view letters;          // of the flags behind which a script stands
   bool first_word = false;           // the first word that is no flag is a script
-  std::string_view long_flags = "";  // between blanks
+  std::string_view long_flags = {};  // between blanks
 };
 constexpr Interpreter kInterpreters[] = {
     {"sh", "c"},

@@ -23,8 +23,9 @@ callers:                      # who may call
   agent: { role: worker, rate: [30/min, 500/h] }
   guest: { role: reader, rate: 10/min }
 
-# Whoever is refused ten times in five minutes is refused everything for a quarter of an hour.
-lockout: { after: 10 denials, within: 5min, for: 15min, by: [caller, address] }
+# Whoever is refused ten times in five minutes is refused everything for a quarter of an hour. By
+# address too (`by: [caller, address]`) where callers do not share one.
+lockout: { after: 10 denials, within: 5min, for: 15min, by: [caller] }
 
 defaults:                     # what a tool has that says nothing
   rate: 60/min                # all callers together

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "support/cell_runner.h"
@@ -45,10 +46,15 @@ class Calls : public CellTest {
     return run(words, {.as = GetParam()});
   }
   std::vector<boost::json::object> records() {
+    // In the order in which they were written; not those of the log about itself.
+    const Ran exported = run({sallyport_path(), "audit", "export", "--state", directory_ / "state"},
+                             {.as = GetParam()});
     std::vector<boost::json::object> all;
-    std::ifstream file(directory_ / "state/audit.jsonl");
-    for (std::string line; std::getline(file, line);)
-      all.push_back(boost::json::parse(line).as_object());
+    std::istringstream lines(exported.out);
+    for (std::string line; std::getline(lines, line);) {
+      auto record = boost::json::parse(line).as_object();
+      if (record.contains("call_id")) all.push_back(std::move(record));
+    }
     return all;
   }
 
@@ -148,9 +154,9 @@ TEST_P(Calls, ThatCannotBeRecordedDoNotRun) {
   ASSERT_EQ(run({"mkdir", directory_ / "data"}, {.as = GetParam()}).exit_code, 0);
   ASSERT_EQ(call("touch", "a").exit_code, 0);
   ASSERT_EQ(run({"rm", directory_ / "data/ran"}).exit_code, 0);
-  // A directory in the place of the file: nothing can be appended to it.
-  ASSERT_EQ(run({"rm", directory_ / "state/audit.jsonl"}).exit_code, 0);
-  ASSERT_EQ(run({"mkdir", directory_ / "state/audit.jsonl"}).exit_code, 0);
+  // A file in the place of the directory: nothing can be written into it.
+  ASSERT_EQ(run({"rm", "-r", directory_ / "state/audit"}).exit_code, 0);
+  ASSERT_EQ(run({"touch", directory_ / "state/audit"}).exit_code, 0);
   const Ran refused = call("touch", "a");
   EXPECT_EQ(refused.exit_code, 125);
   EXPECT_NE(run({"test", "-e", directory_ / "data/ran"}).exit_code, 0) << "it ran unrecorded";

@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <ctime>
 
+#include "access/act_as_owner.h"
 #include "access/state_directory.h"
 #include "base/text.h"
 #include "door/cli/option_table.h"
 #include "door/cli/problem.h"
+#include "serve/service_lockouts.h"
 
 namespace sallyport {
 namespace {
@@ -70,12 +72,27 @@ Result<std::vector<const char*>> parse_words(std::span<const char* const> words,
   return plain;
 }
 
+// A service that runs has the ledger for itself, and is asked.
+Result<std::vector<LockedOut>> locked_out(int state) {
+  if (auto asked = ask_lockouts(state)) return std::move(*asked);
+  const auto ledger = directory_ledger(state, {});
+  if (!ledger) return std::unexpected(ledger.error());
+  return (*ledger)->locked_out();
+}
+
+Result<bool> lift_one(int state, const std::string& who) {
+  if (auto asked = ask_to_lift(state, who)) return std::move(*asked);
+  const auto ledger = directory_ledger(state, {});
+  if (!ledger) return std::unexpected(ledger.error());
+  return (*ledger)->lift(who);
+}
+
 // A bare name is tried as a caller, and then as an address.
-Result<bool> lift(Ledger& ledger, const std::string& who) {
-  if (who.starts_with("caller/") || who.starts_with("address/")) return ledger.lift(who);
-  const auto caller = ledger.lift("caller/" + who);
+Result<bool> lift(int state, const std::string& who) {
+  if (who.starts_with("caller/") || who.starts_with("address/")) return lift_one(state, who);
+  const auto caller = lift_one(state, "caller/" + who);
   if (!caller || *caller) return caller;
-  return ledger.lift("address/" + who);
+  return lift_one(state, "address/" + who);
 }
 
 int report(const Error& error, bool as_json = false) {
@@ -152,19 +169,18 @@ int lockout_command(std::span<const char* const> words) {
     std::fputs(lockout_help_text().c_str(), stdout);
     return kDone;
   }
+  if (auto acting = act_as_owner(request->state); !acting) return report(acting.error());
   const auto directory = open_state_directory(request->state);
   if (!directory) return report(directory.error(), request->json);
-  const auto ledger = directory_ledger(directory->get(), {});
-  if (!ledger) return report(ledger.error(), request->json);
-
+  const int state = directory->get();
   if (request->verb == LockoutRequest::Verb::lift) {
-    const auto lifted = lift(**ledger, request->who);
+    const auto lifted = lift(state, request->who);
     if (!lifted) return report(lifted.error());
     std::printf("%s %s locked out\n", escape_for_terminal(request->who).c_str(),
                 *lifted ? "is no longer" : "was not");
     return *lifted ? kDone : kNotLockedOut;
   }
-  const auto list = (*ledger)->locked_out();
+  const auto list = locked_out(state);
   if (!list) return report(list.error(), request->json);
   const std::string text =
       request->json ? lockout_json(*list, wall_clock()) + "\n" : lockout_text(*list, wall_clock());

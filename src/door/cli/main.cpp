@@ -5,15 +5,20 @@
 #include <vector>
 
 #include "base/text.h"
+#include "door/cli/audit_command.h"
 #include "door/cli/call_command.h"
+#include "door/cli/demo_command.h"
 #include "door/cli/doctor_command.h"
 #include "door/cli/in_cell_command.h"
+#include "door/cli/key_command.h"
 #include "door/cli/lockout_command.h"
 #include "door/cli/policy_command.h"
 #include "door/cli/process.h"
 #include "door/cli/run_command.h"
 #include "door/cli/schema_command.h"
+#include "door/cli/serve_command.h"
 #include "door/cli/tools_command.h"
+#include "door/cli/top_command.h"
 
 namespace {
 
@@ -36,12 +41,20 @@ constexpr Command kCommands[] = {
      sallyport::run_command},
     {"call", "TOOL --policy FILE --as CALLER", "call a tool through the gates of a policy",
      sallyport::call_command},
+    {"serve", "[--policy FILE] [--state DIR]", "serve the tools of a policy over HTTP",
+     sallyport::serve_command},
+    {"key", "add|list|revoke", "the keys of callers of a service", sallyport::key_command},
+    {"top", "[--url URL] [--key-file FILE]", "watch a service: calls, times, refusals",
+     sallyport::top_command},
     {"policy", "check|explain|test|diff|init|...", "work with a policy file",
      sallyport::policy_command},
     {"tools", "list --policy FILE", "list the tools of a policy, also for models",
      sallyport::tools_command},
+    {"audit", "verify|search|tail|show|...", "read the log of calls, and check it",
+     sallyport::audit_command},
     {"lockout", "list|lift", "see who is locked out, and end it", sallyport::lockout_command},
     {"schema", "validate", "check a JSON file against a JSON Schema", sallyport::schema_command},
+    {"demo", "", "replay an incident: a model deletes a production mount", sallyport::demo_command},
     {"doctor", "[--json]", "say what this machine gives a cell, and what it lacks",
      sallyport::doctor_command},
     {"version", "", "print the version", version_command},

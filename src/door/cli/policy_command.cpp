@@ -16,6 +16,7 @@
 #include "door/cli/policy_test_command.h"
 #include "door/cli/problem.h"
 #include "door/cli/process.h"
+#include "door/cli/replay_command.h"
 #include "door/cli/suggest_command.h"
 #include "policy/file_schema.h"
 #include "policy/rules.h"
@@ -167,6 +168,8 @@ constexpr PolicyCommand kCommands[] = {
      "Say in plain sentences what a tool can touch and spend.", explain_command},
     {"test", "FILE", "Run the tests that the policy holds.", policy_test_command},
     {"diff", "OLD NEW", "Say what becomes possible and what becomes impossible.", diff_command},
+    {"replay", "--audit DIR NEW",
+     "Say which recorded calls would be decided differently by a new policy.", replay_command},
     {"init", "[--dir DIR]", "Print a policy to start from.", init_command},
     {"schema", "", "Print the JSON Schema of the file, for editors.", schema_command_of_policy},
     {"suggest", "-- COMMAND", "Watch a command run, and propose the least that it needs.",

@@ -1,0 +1,26 @@
+// The accounts as a file of a directory.
+//
+//   ledger        the accounts (accounts_format.h)
+//   ledger.new    the next ones, while they are being written
+//   ledger.lock   locked by whoever reads and changes them
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "access/accounts.h"
+#include "base/fd.h"
+
+namespace sallyport {
+
+// Locked for as long as the descriptor is open.
+[[nodiscard]] Result<Fd> lock_accounts(int directory, std::chrono::milliseconds patience);
+
+// Empty ones if there is no file yet.
+[[nodiscard]] Result<std::unique_ptr<Accounts>> read_accounts(int directory,
+                                                              const LedgerOptions& options);
+
+// The new file takes the old one's place in whole or not at all.
+[[nodiscard]] Result<void> write_accounts(int directory, const Accounts& accounts);
+
+}  // namespace sallyport

@@ -1,0 +1,64 @@
+// API keys: who a caller is, over a network. The state directory keeps a hash of each; the key
+// itself is shown once, when it is made.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "access/rate_window.h"
+#include "base/fd.h"
+#include "sallyport/error.h"
+
+namespace sallyport {
+
+struct Key {
+  std::string id;  // public: in lists, logs and records
+  std::string caller;
+  Moment created{};  // wall clock
+  std::optional<Moment> expires;
+  std::optional<std::vector<std::string>> scopes;  // permissions; none: all that the caller has
+  std::string hash;                                // SHA-256 of the whole key
+};
+
+// Makes a key, "sp_ID_SECRET" with 256 random bits, and returns it. The file is `keys`.
+[[nodiscard]] Result<std::string> add_key(int directory, Key key);
+
+// In the order in which they were made.
+[[nodiscard]] Result<std::vector<Key>> list_keys(int directory);
+
+// Whether there was one of that id.
+[[nodiscard]] Result<bool> revoke_key(int directory, std::string_view id);
+
+// The keys of a directory for a service: read again whenever the file has changed, so that a key
+// that was revoked is refused from then on. Threads may ask at the same time.
+class KeyRing {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<KeyRing>> open(int directory);
+
+  // The key that the text is, if it is one and has not expired. An error means that it is not
+  // (`permission`), or that the file cannot be read (`unavailable`).
+  [[nodiscard]] Result<Key> find(std::string_view text, Moment now);
+
+ private:
+  using Keys = std::map<std::string, Key, std::less<>>;
+  struct Version {
+    std::uint64_t inode = 0, size = 0;
+    std::int64_t changed_ns = 0;
+    bool operator==(const Version&) const = default;
+  };
+  explicit KeyRing(Fd directory) : directory_(std::move(directory)) {}
+  [[nodiscard]] Result<std::shared_ptr<const Keys>> current();
+
+  Fd directory_;
+  std::mutex mutex_;
+  std::optional<Version> version_;
+  std::shared_ptr<const Keys> keys_;
+};
+
+}  // namespace sallyport

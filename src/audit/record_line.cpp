@@ -1,0 +1,193 @@
+#include "audit/record_line.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <ctime>
+#include <vector>
+
+#include "base/parse.h"
+#include "base/text.h"
+
+namespace sallyport {
+namespace {
+
+constexpr std::size_t kDeepest = 200;
+
+struct Field {
+  std::string_view key;
+  std::string_view RecordView::* value;
+};
+
+constexpr Field kTexts[] = {
+    {"call_id", &RecordView::call_id}, {"caller", &RecordView::caller},
+    {"prev", &RecordView::prev},       {"reason", &RecordView::reason},
+    {"record", &RecordView::record},   {"status", &RecordView::status},
+    {"tenant", &RecordView::tenant},   {"time", &RecordView::time},
+    {"tool", &RecordView::tool},       {"writer", &RecordView::writer},
+};
+
+// The end of the string that begins at `at` with its quote: behind the closing one, or npos.
+std::size_t end_of_string(std::string_view line, std::size_t at) {
+  std::size_t from = at + 1;
+  while (true) {
+    const std::size_t quote = line.find('"', from);
+    if (quote == std::string_view::npos) return quote;
+    std::size_t slashes = 0;
+    while (quote - slashes > from && line[quote - slashes - 1] == '\\')
+      ++slashes;
+    if (slashes % 2 == 0) return quote + 1;
+    from = quote + 1;
+  }
+}
+
+// The end of the value at `at`: of an array or object its closing bracket, whatever is in it.
+std::size_t end_of_value(std::string_view line, std::size_t at) {
+  std::size_t depth = 0;
+  while (at < line.size()) {
+    const char c = line[at];
+    if (c == '"') {
+      at = end_of_string(line, at);
+      if (at == std::string_view::npos) return at;
+      if (depth == 0) return at;
+      continue;
+    }
+    if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      if (depth == 0) return at;  // of the record itself: a number ends here
+      if (--depth == 0) return at + 1;
+    } else if (c == ',' && depth == 0) {
+      return at;
+    }
+    ++at;
+  }
+  return std::string_view::npos;
+}
+
+bool is_field_name(std::string_view key) {
+  return !key.empty() && std::ranges::all_of(key, [](char c) {
+    return c > ' ' && c < 0x7f && c != '"' && c != '\\';
+  });
+}
+
+}  // namespace
+
+std::string time_text(std::int64_t microseconds) {
+  constexpr std::int64_t kSecond = 1'000'000;
+  const std::time_t seconds = microseconds / kSecond;
+  tm utc{};
+  ::gmtime_r(&seconds, &utc);
+  std::array<char, 64> text{};
+  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+  std::snprintf(text.data() + length, text.size() - length, ".%06dZ",
+                static_cast<int>(microseconds % kSecond));
+  return text.data();
+}
+
+std::int64_t wall_clock_us() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000LL + now.tv_nsec / 1000;
+}
+
+std::string escaped(std::string_view text) {
+  const std::string quoted = canonical_json(json::value(json::string(text)));
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+Result<DraftRecord> DraftRecord::make(json::object record) try {
+  record["time"] = time_text(wall_clock_us());
+  record["prev"] = nullptr;
+  record["seq"] = nullptr;
+  std::vector<const json::key_value_pair*> members;
+  members.reserve(record.size());
+  for (const auto& member : record) {
+    // Escaped, it could stand in another order than its bytes do.
+    if (!is_field_name(member.key()))
+      return fail(Reason::unavailable, quoted(member.key()) + " is no name of a field");
+    if (!is_plain_json(member.value(), kDeepest))
+      return fail(Reason::unavailable, "the record holds what is no JSON: " + quoted(member.key()));
+    members.push_back(&member);
+  }
+  std::ranges::sort(members, {},
+                    [](const auto* member) { return std::string_view(member->key()); });
+  DraftRecord draft;
+  std::string& text = draft.text_;
+  for (const auto* member : members) {
+    text.push_back(text.empty() ? '{' : ',');
+    text.append("\"").append(member->key()).append("\":");
+    if (member->key() == "prev") {
+      text.append("\"");
+      draft.prev_at_ = text.size();
+      text.append("\"");
+    } else if (member->key() == "seq") {
+      draft.seq_at_ = text.size();
+    } else {
+      text.append(to_utf8(canonical_json(member->value())));
+    }
+  }
+  text.push_back('}');
+  if (draft.size() > kLongestRecord)
+    return fail(Reason::unavailable,
+                "the record has " + std::to_string(text.size()) + " bytes, more than a record may",
+                "the most is " + std::to_string(kLongestRecord) +
+                    " bytes; `audit: { arguments: hash }` keeps arguments out of it");
+  // What could be written and not be read would end the log.
+  std::string line;
+  draft.append_line(line, 0, Hash{});
+  if (!read_record(line)) return fail(Reason::unavailable, "the record does not say what it is");
+  return draft;
+} catch (const std::exception& error) {
+  return fail(Reason::unavailable, std::string("the record cannot be written: ") + error.what());
+}
+
+void DraftRecord::append_line(std::string& out, std::uint64_t seq, const Hash& prev) const {
+  const std::string_view text = text_;
+  out.append(text.substr(0, prev_at_)).append(to_hex(prev));
+  out.append(text.substr(prev_at_, seq_at_ - prev_at_)).append(std::to_string(seq));
+  out.append(text.substr(seq_at_));
+}
+
+std::optional<RecordView> read_record(std::string_view line) {
+  RecordView view;
+  bool numbered = false;
+  std::string_view last;
+  if (line.size() < 2 || line.front() != '{' || line.back() != '}') return std::nullopt;
+  std::size_t at = 1;
+  while (true) {
+    if (at >= line.size() || line[at] != '"') return std::nullopt;
+    const std::size_t key_end = end_of_string(line, at);
+    if (key_end == std::string_view::npos || key_end >= line.size() || line[key_end] != ':')
+      return std::nullopt;
+    const std::string_view key = line.substr(at + 1, key_end - at - 2);
+    // Strictly rising: no key twice, so that no reader can take another value than this one.
+    if (key <= last) return std::nullopt;
+    last = key;
+    const std::size_t begin = key_end + 1, end = end_of_value(line, begin);
+    if (end == std::string_view::npos || end == begin) return std::nullopt;
+    const std::string_view value = line.substr(begin, end - begin);
+    if (key == "seq") {
+      const auto number = whole_number<std::uint64_t>(value);
+      if (!number || (value.size() > 1 && value[0] == '0')) return std::nullopt;
+      view.seq = *number;
+      numbered = true;
+    } else if (value.front() == '"') {
+      for (const Field& field : kTexts)
+        if (field.key == key) view.*field.value = value.substr(1, value.size() - 2);
+    }
+    if (end >= line.size()) return std::nullopt;
+    if (line[end] == '}') {
+      if (end + 1 != line.size()) return std::nullopt;
+      break;
+    }
+    if (line[end] != ',') return std::nullopt;
+    at = end + 1;
+  }
+  if (!numbered || view.record.empty() || view.time.empty() || view.prev.empty())
+    return std::nullopt;
+  return view;
+}
+
+}  // namespace sallyport

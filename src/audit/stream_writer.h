@@ -1,0 +1,82 @@
+// One stream of the log, as its writers see it. Whoever finds nobody writing writes for everybody
+// who waits, with one fdatasync; the next of those who came meanwhile does the same.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "audit/journal.h"
+#include "audit/record_line.h"
+#include "audit/signing_key.h"
+#include "audit/stream_state.h"
+#include "audit/writer_lock.h"
+
+namespace sallyport {
+
+class StreamWriter {
+ public:
+  // What all streams of a journal share; it outlives them.
+  struct Shared {
+    int audit;
+    const AuditOptions& options;
+    const SigningKey& key;
+    WriterLock& writers;
+  };
+  StreamWriter(const Shared& shared, std::string name);
+
+  // Durable when it returns. A `keep` record that cannot be written now is written later.
+  [[nodiscard]] Result<void> write(const DraftRecord& record, bool keep);
+
+  enum class Task {
+    open,        // look what others left: a torn tail, calls without an outcome
+    tick,        // the same, and a checkpoint if time asks for one
+    checkpoint,  // the same, and a checkpoint if there are new records
+  };
+  // What goes wrong stays as it is for the next one to find, a writer at the latest.
+  void do_task(Task task);
+
+ private:
+  struct Waiting {
+    const DraftRecord* record = nullptr;
+    bool keep = false;
+    std::optional<Task> task = {};
+    bool done = false, leads = false;
+    Result<void> result = {};
+    std::condition_variable wake = {};
+  };
+  [[nodiscard]] Result<void> wait_for(Waiting& own);
+  [[nodiscard]] Result<void> commit(std::span<Waiting* const> batch);
+  void keep_outcomes(std::span<Waiting* const> batch);
+
+  // All of these hold the lock of the stream.
+  [[nodiscard]] Result<void> load();
+  [[nodiscard]] Result<std::vector<DraftRecord>> find_dead();
+  [[nodiscard]] Result<void> append(std::span<const DraftRecord* const> records);
+  [[nodiscard]] Result<void> write_lines(std::span<const DraftRecord* const> records);
+  [[nodiscard]] Result<void> rotate();
+  [[nodiscard]] Result<void> begin_segment();
+  [[nodiscard]] Result<void> make_checkpoint(bool sync);
+  void make_checkpoint_if_due(std::span<Waiting* const> batch);
+  void send_outside(const std::string& note) const;
+
+  Shared shared_;
+  std::string name_;
+
+  std::mutex mutex_;
+  bool leading_ = false;
+  std::vector<Waiting*> queue_;
+
+  // Only the one that leads touches these.
+  Fd directory_, file_;
+  StreamState state_;
+  bool loaded_ = false;
+  Result<void> load_result_ = {};  // of the last attempt, which is not made again at once
+  std::int64_t loaded_at_ = 0;
+  std::uint64_t checkpointed_ = 0;  // size of the last checkpoint
+  std::int64_t checkpointed_at_ = 0;
+  std::vector<DraftRecord> kept_;  // outcomes that could not be written
+};
+
+}  // namespace sallyport

@@ -1,0 +1,501 @@
+#include "door/cli/audit_command.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+#include <thread>
+
+#include "access/act_as_owner.h"
+#include "access/state_directory.h"
+#include "audit/journal.h"
+#include "audit/prove.h"
+#include "audit/record_line.h"
+#include "audit/stream_files.h"
+#include "base/file.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "door/cli/mixed_words.h"
+#include "door/cli/process.h"
+#include "sallyport/units.h"
+
+namespace sallyport {
+namespace {
+
+constexpr int kGood = 0, kBad = 1;
+constexpr std::size_t kTailLines = 10;
+constexpr std::chrono::milliseconds kPoll{200};
+
+using Verb = AuditRequest::Verb;
+
+struct VerbText {
+  std::string_view name;
+  Verb verb;
+};
+constexpr VerbText kVerbs[] = {
+    {"verify", Verb::verify},        {"prove", Verb::prove}, {"tail", Verb::tail},
+    {"search", Verb::search},        {"show", Verb::show},   {"export", Verb::export_},
+    {"checkpoint", Verb::checkpoint}};
+
+template <std::string AuditQuery::* Field>
+Result<void> set_query(AuditRequest& request, std::string_view value) {
+  request.query.*Field = value;
+  return {};
+}
+
+template <std::string AuditRequest::* Field>
+Result<void> set_text(AuditRequest& request, std::string_view value) {
+  request.*Field = value;
+  return {};
+}
+
+template <bool AuditRequest::* Field>
+Result<void> turn_on(AuditRequest& request, std::string_view) {
+  request.*Field = true;
+  return {};
+}
+
+Result<void> set_limit(AuditRequest& request, std::string_view value) {
+  const auto number = whole_number<std::size_t>(value);
+  if (!number) return fail(Reason::argument, quoted(value) + " is no number", "0 means all");
+  request.query.limit = *number;
+  request.limited = true;
+  return {};
+}
+
+Result<void> set_seq(AuditRequest& request, std::string_view value) {
+  request.seq = whole_number<std::uint64_t>(value);
+  if (!request.seq) return fail(Reason::argument, quoted(value) + " is no number of a record");
+  return {};
+}
+
+Result<void> set_format(AuditRequest& request, std::string_view value) {
+  const auto format = parse_export_format(value);
+  if (!format)
+    return fail(Reason::argument, quoted(value) + " is not a format", "write jsonl, ocsf or csv");
+  request.format = *format;
+  return {};
+}
+
+constexpr Option<AuditRequest> kAuditOptions[] = {
+    {"tenant", "NAME", "Which records", "Of this tenant. Without it: of all.",
+     set_query<&AuditQuery::tenant>},
+    {"caller", "NAME", "Which records", "Of this caller.", set_query<&AuditQuery::caller>},
+    {"tool", "NAME", "Which records", "Of calls of this tool.", set_query<&AuditQuery::tool>},
+    {"status", "STATUS", "Which records", "success, error, killed or blocked.",
+     set_query<&AuditQuery::status>},
+    {"reason", "REASON", "Which records", "With this reason.", set_query<&AuditQuery::reason>},
+    {"record", "KIND", "Which records", "intent, outcome, or a record of the log itself.",
+     set_query<&AuditQuery::record>},
+    {"since", "TIME", "Which records",
+     "Not before: a time in UTC such as 2026-10-04 or 2026-10-04T12:30:00Z, or 2h for the last two "
+     "hours.",
+     set_query<&AuditQuery::since>},
+    {"until", "TIME", "Which records", "Before.", set_query<&AuditQuery::until>},
+    {"limit", "N", "Which records", "At most so many; 0: all.", set_limit},
+    {"oldest-first", "", "Which records", "In the order in which they were written.",
+     [](AuditRequest& request, std::string_view) {
+       request.query.newest_first = false;
+       return Result<void>();
+     }},
+    {"key", "KEY", "Checking",
+     "The public key, or a file that holds it. Without it: audit-key.pub.",
+     set_text<&AuditRequest::key>},
+    {"checkpoint", "FILE", "Checking", "Checkpoints that were kept elsewhere: the log must agree.",
+     [](AuditRequest& request, std::string_view value) {
+       request.outside.emplace_back(value);
+       return Result<void>();
+     },
+     nullptr, Times::many},
+    {"seq", "N", "Checking", "The number of the record to prove; needs --tenant.", set_seq},
+    {"check", "FILE", "Checking", "Check a proof, without the log.",
+     set_text<&AuditRequest::check>},
+    {"state", "DIR", "Options",
+     "The state directory of the calls. Without it, the private one of the user who asks.",
+     set_text<&AuditRequest::state>},
+    {"format", "jsonl|ocsf|csv", "Options", "The form of an export.", set_format,
+     [](const AuditRequest&) { return std::string("jsonl"); }},
+    {"follow", "", "Options", "Go on as records are written; also -f.",
+     turn_on<&AuditRequest::follow>},
+    {"json", "", "Options", "Print JSON.", turn_on<&AuditRequest::json>},
+    {"help", "", "Options", "Print this text.", turn_on<&AuditRequest::help>},
+};
+
+// "2h" is so long ago.
+void count_back(std::string& time, std::int64_t now) {
+  if (const auto ago = parse_duration(time)) time = time_text(now - ago->count());
+}
+
+int report(const Error& error) {
+  print_error(error);
+  return error.reason == Reason::argument ? kWrongUsage : kCouldNotStart;
+}
+
+Result<std::string> read_text(const std::string& path) {
+  auto text = read_file(path.c_str());
+  if (!text) return fail(Reason::argument, "cannot read " + quoted(path));
+  return std::move(*text);
+}
+
+Result<std::optional<VerifyingKey>> key_of(const AuditRequest& request) {
+  if (request.key.empty()) return std::nullopt;
+  const auto text = read_file(request.key.c_str());
+  auto key = VerifyingKey::parse(text ? *text : request.key);
+  if (!key) return std::unexpected(std::move(key.error()));
+  return std::move(*key);
+}
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+int verify(int state, const AuditRequest& request) {
+  VerifyOptions options{.stream = request.query.tenant};
+  auto key = key_of(request);
+  if (!key) return report(key.error());
+  options.key = std::move(*key);
+  for (const std::string& path : request.outside) {
+    const auto text = read_text(path);
+    if (!text) return report(text.error());
+    auto notes = split_notes(*text);
+    if (!notes) return report(notes.error());
+    std::ranges::move(*notes, std::back_inserter(options.outside));
+  }
+  const auto found = verify_audit(state, options);
+  if (!found) return report(found.error());
+  print(request.json ? verify_json(*found) + "\n" : verify_text(*found));
+  return found->good() ? kGood : kBad;
+}
+
+int check(const AuditRequest& request) {
+  auto key = key_of(request);
+  if (!key) return report(key.error());
+  if (!*key) {
+    const auto directory = open_state_directory(request.state);
+    if (!directory) return report(directory.error());
+    auto own = read_verifying_key(directory->get());
+    if (!own) return report(own.error());
+    *key = std::move(*own);
+  }
+  const auto text = read_text(request.check);
+  if (!text) return report(text.error());
+  const auto proven = check_proof(*text, **key);
+  if (!proven) {
+    print_error(proven.error());
+    return kBad;
+  }
+  say("the record is in the log " + proven->checkpoint.stream + " as signed at " +
+      proven->checkpoint.time);
+  print(canonical_json(proven->record) + "\n");
+  return kGood;
+}
+
+// The last record of the call, which is its outcome if it has one.
+Result<std::pair<std::string, std::uint64_t>> find_call(int state, const AuditRequest& request) {
+  AuditQuery query = request.query;
+  query.limit = 1;
+  query.newest_first = true;
+  std::optional<std::pair<std::string, std::uint64_t>> place;
+  auto end = scan_audit(state, query, [&](const std::string& stream, std::string_view line) {
+    if (const auto view = read_record(line)) place.emplace(stream, view->seq);
+    return true;
+  });
+  if (!end) return std::unexpected(std::move(end.error()));
+  if (!place)
+    return fail(Reason::argument, "there is no record of the call " + quoted(query.call_id));
+  return *place;
+}
+
+int prove(int state, const AuditRequest& request) {
+  std::pair<std::string, std::uint64_t> place(request.query.tenant, request.seq.value_or(0));
+  if (!request.seq) {
+    auto found = find_call(state, request);
+    if (!found) return report(found.error());
+    place = std::move(*found);
+  }
+  const auto proof = prove_record(state, place.first, place.second);
+  if (!proof) return report(proof.error());
+  print(canonical_json(*proof) + "\n");
+  return kGood;
+}
+
+std::string shown(const AuditRequest& request, const std::string& stream, std::string_view line) {
+  return request.json ? std::string(line) + "\n" : record_text(stream, line);
+}
+
+int search(int state, const AuditRequest& request) {
+  const auto end =
+      scan_audit(state, request.query, [&](const std::string& stream, std::string_view line) {
+        print(shown(request, stream, line));
+        return std::ferror(stdout) == 0;
+      });
+  return end ? kGood : report(end.error());
+}
+
+// The last record of each stream, whether it is asked for or not.
+Result<std::map<std::string, std::uint64_t>> ends_of_streams(int state, const std::string& tenant) {
+  std::map<std::string, std::uint64_t> ends;
+  const auto audit = open_directory(state, "audit", false);
+  if (!audit) return std::unexpected(audit.error());
+  if (!audit->valid()) return ends;
+  const auto names = list_streams(audit->get());
+  if (!names) return std::unexpected(names.error());
+  for (const std::string& name : *names) {
+    if (!tenant.empty() && name != tenant) continue;
+    auto end = scan_audit(state, {.tenant = name, .limit = 1},
+                          [&](const std::string& stream, std::string_view line) {
+                            if (const auto view = read_record(line)) ends[stream] = view->seq;
+                            return true;
+                          });
+    if (!end) return std::unexpected(std::move(end.error()));
+  }
+  return ends;
+}
+
+int tail(int state, const AuditRequest& request) {
+  AuditQuery query = request.query;
+  query.newest_first = true;
+  if (!request.limited) query.limit = kTailLines;
+  auto places = ends_of_streams(state, query.tenant);
+  if (!places) return report(places.error());
+  std::vector<std::string> last;
+  auto end = scan_audit(state, query, [&](const std::string& stream, std::string_view line) {
+    last.push_back(shown(request, stream, line));
+    return true;
+  });
+  if (!end) return report(end.error());
+  for (auto line = last.rbegin(); line != last.rend(); ++line)
+    print(*line);
+  query.newest_first = false;
+  query.limit = 0;
+  while (request.follow && std::fflush(stdout) == 0) {
+    std::this_thread::sleep_for(kPoll);
+    query.cursor.clear();
+    for (const auto& [stream, seq] : *places)
+      query.cursor.append(query.cursor.empty() ? "" : ",")
+          .append(stream)
+          .append(":")
+          .append(std::to_string(seq));
+    end = scan_audit(state, query, [&](const std::string& stream, std::string_view line) {
+      if (const auto view = read_record(line)) (*places)[stream] = view->seq;
+      print(shown(request, stream, line));
+      return true;
+    });
+    if (!end) return report(end.error());
+  }
+  return kGood;
+}
+
+int show(int state, const AuditRequest& request) {
+  AuditQuery query = request.query;
+  query.newest_first = false;
+  query.limit = 0;
+  bool found = false;
+  const auto end = scan_audit(state, query, [&](const std::string& stream, std::string_view line) {
+    found = true;
+    const auto value = parse_json(line, {.max_depth = 256});
+    if (request.json || !value || !value->is_object()) {
+      print(std::string(line) + "\n");
+      return true;
+    }
+    print("stream: " + stream + "\n");
+    for (const auto& member : value->get_object())
+      print(
+          escape_for_terminal(std::string(member.key()) + ": " +
+                              (member.value().is_string() ? std::string(member.value().get_string())
+                                                          : canonical_json(member.value()))) +
+          "\n");
+    print("\n");
+    return true;
+  });
+  if (!end) return report(end.error());
+  if (!found) say("there is no record of the call " + quoted(query.call_id));
+  return found ? kGood : kBad;
+}
+
+int export_records(int state, const AuditRequest& request) {
+  AuditQuery query = request.query;
+  query.newest_first = false;
+  if (!request.limited) query.limit = 0;
+  print(export_header(request.format));
+  const auto end = scan_audit(state, query, [&](const std::string& stream, std::string_view line) {
+    print(export_record(request.format, stream, line));
+    return std::ferror(stdout) == 0;
+  });
+  return end ? kGood : report(end.error());
+}
+
+// Opening the log and closing it makes one where there are new records.
+int checkpoint(int state, const AuditRequest& request) {
+  std::map<std::string, std::string> made;
+  {
+    AuditOptions options;
+    options.on_checkpoint = [&made](const std::string& stream, const std::string& note) {
+      made[stream] = note;
+    };
+    const auto journal = audit_journal(state, std::move(options));
+    if (!journal) return report(journal.error());
+  }
+  for (const auto& [stream, note] : made)
+    if (request.query.tenant.empty() || request.query.tenant == stream) print(note + "\n");
+  return kGood;
+}
+
+}  // namespace
+
+Result<AuditRequest> parse_audit(std::span<const char* const> words, std::int64_t now) {
+  AuditRequest request;
+  std::vector<const char*> spelled(words.begin(), words.end());
+  for (const char*& word : spelled)
+    if (std::string_view(word) == "-f") word = "--follow";
+  const auto others = parse_mixed<AuditRequest>(kAuditOptions, spelled, request);
+  if (!others) return std::unexpected(others.error());
+  if (request.help) return request;
+  constexpr std::string_view kUsage =
+      "write sallyport audit verify, prove, tail, search, show, export or checkpoint";
+  const std::string_view name = others->empty() ? "" : others->front();
+  const auto verb = std::ranges::find(kVerbs, name, &VerbText::name);
+  if (verb == std::end(kVerbs))
+    return fail(
+        Reason::argument,
+        name.empty() ? "nothing is asked of the audit log" : "audit has no command " + quoted(name),
+        std::string(kUsage));
+  request.verb = verb->verb;
+  const bool proves_call =
+      request.verb == Verb::prove && request.check.empty() && !request.seq.has_value();
+  const std::size_t wanted = request.verb == Verb::show || proves_call ? 2 : 1;
+  if (others->size() != wanted)
+    return fail(Reason::argument,
+                wanted == 2 ? "the call is missing, or there are too many words"
+                            : quoted(others->back()) + " is one word too many",
+                wanted == 2 ? "write sallyport audit " + std::string(name) + " CALL_ID"
+                            : std::string(kUsage));
+  if (wanted == 2) request.query.call_id = others->back();
+  if (request.seq && request.query.tenant.empty())
+    return fail(Reason::argument, "--seq is the number of a record of one tenant",
+                "name it with --tenant");
+  if (request.follow && request.verb != Verb::tail)
+    return fail(Reason::argument, "only tail can follow", "write sallyport audit tail -f");
+  count_back(request.query.since, now);
+  count_back(request.query.until, now);
+  return request;
+}
+
+std::string audit_help_text() {
+  return R"(Usage: sallyport audit verify [--state DIR] [--key KEY] [--checkpoint FILE] [--json]
+       sallyport audit search|tail [-f]|export [--tenant NAME] [--caller NAME] ...
+       sallyport audit show CALL_ID
+       sallyport audit prove CALL_ID | --tenant NAME --seq N     (the proof is on stdout)
+       sallyport audit prove --check FILE --key KEY
+       sallyport audit checkpoint
+
+Reads the log of calls, and finds whether it is what was written: a record that was changed,
+removed, put in or moved is named. What that proves, and what not, stands in docs/audit.md.
+
+)" + options_help<AuditRequest>(kAuditOptions, AuditRequest{}) +
+         R"(
+Exit codes
+  0     Done; the log is good, the proof holds.
+  1     The log is not what was written, the proof does not hold, or there is no such call.
+  2     The request was wrong.
+  125   The state directory cannot be used.
+)";
+}
+
+std::string verify_text(const VerifyReport& report) {
+  if (report.streams.empty()) return "There are no records.\n";
+  std::string text;
+  for (const StreamReport& each : report.streams) {
+    text.append(each.stream).append(": ");
+    if (each.bad) {
+      text.append("BAD: ").append(escape_for_terminal(each.bad->what));
+      text.append(" (").append(each.bad->file);
+      if (each.bad->seq && each.bad->line > 0)
+        text.append(", line ").append(std::to_string(each.bad->line));
+      text.append(")\n");
+      continue;
+    }
+    text.append("good: ").append(std::to_string(each.records)).append(" records, ");
+    text.append(std::to_string(each.bytes)).append(" bytes, ");
+    text.append(std::to_string(each.checkpoints)).append(" checkpoints");
+    if (each.covered < each.records)
+      text.append("; the last ")
+          .append(std::to_string(each.records - each.covered))
+          .append(" records are behind the last checkpoint: nothing signed covers them yet");
+    if (each.torn_bytes > 0)
+      text.append("; the last ")
+          .append(std::to_string(each.torn_bytes))
+          .append(" bytes are no whole record: one is being written, or a writer died");
+    text.append("\n");
+  }
+  return text;
+}
+
+std::string verify_json(const VerifyReport& report) {
+  json::array streams;
+  for (const StreamReport& each : report.streams) {
+    json::object stream{{"stream", each.stream},        {"good", !each.bad},
+                        {"records", each.records},      {"bytes", each.bytes},
+                        {"segments", each.segments},    {"checkpoints", each.checkpoints},
+                        {"covered", each.covered},      {"covered_at", each.covered_at},
+                        {"torn_bytes", each.torn_bytes}};
+    if (each.bad) {
+      json::object bad{
+          {"file", each.bad->file}, {"line", each.bad->line}, {"what", each.bad->what}};
+      if (each.bad->seq) {
+        bad["seq"] = *each.bad->seq;
+        bad["from"] = each.bad->from;
+      }
+      stream["bad"] = std::move(bad);
+    }
+    streams.push_back(std::move(stream));
+  }
+  return json::serialize(json::object{{"good", report.good()}, {"streams", std::move(streams)}});
+}
+
+std::string record_text(const std::string& stream, std::string_view line) {
+  const auto view = read_record(line);
+  if (!view) return {};
+  std::string text = std::string(view->time) + " " + stream + " " + std::to_string(view->seq);
+  for (const std::string_view part :
+       {view->record, view->caller, view->tool, view->status, view->reason, view->call_id})
+    if (!part.empty()) text.append(" ").append(part);
+  return escape_for_terminal(text) + "\n";
+}
+
+int audit_command(std::span<const char* const> words) {
+  const auto request = parse_audit(words, wall_clock_us());
+  if (!request) return report(request.error());
+  if (request->help) {
+    print(audit_help_text());
+    return kGood;
+  }
+  if (!request->check.empty()) return check(*request);
+  // Reading must not make a directory where the name was mistyped.
+  if (!request->state.empty() && ::access(request->state.c_str(), F_OK) != 0)
+    return report({Reason::argument, "there is no directory " + quoted(request->state),
+                   "name the state directory of the calls"});
+  if (auto acting = act_as_owner(request->state); !acting) return report(acting.error());
+  const auto directory = open_state_directory(request->state);
+  if (!directory) return report(directory.error());
+  const int state = directory->get();
+  switch (request->verb) {
+    case Verb::verify:
+      return verify(state, *request);
+    case Verb::prove:
+      return prove(state, *request);
+    case Verb::tail:
+      return tail(state, *request);
+    case Verb::search:
+      return search(state, *request);
+    case Verb::show:
+      return show(state, *request);
+    case Verb::export_:
+      return export_records(state, *request);
+    case Verb::checkpoint:
+      return checkpoint(state, *request);
+  }
+  return kCouldNotStart;
+}
+
+}  // namespace sallyport

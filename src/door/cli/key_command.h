@@ -1,0 +1,11 @@
+// `sallyport key`
+#pragma once
+
+#include <span>
+
+namespace sallyport {
+
+// Returns the exit code of the program.
+int key_command(std::span<const char* const> words);
+
+}  // namespace sallyport

@@ -1,0 +1,11 @@
+// `sallyport serve`
+#pragma once
+
+#include <span>
+
+namespace sallyport {
+
+// Returns the exit code of the program.
+int serve_command(std::span<const char* const> words);
+
+}  // namespace sallyport

@@ -1,0 +1,125 @@
+// The HTTP/1.1 server: TCP, unix sockets and TLS, with a limit on everything that a client sends.
+//
+// What is not well-formed, too large, too slow or meant for another host is answered by the server
+// itself (400, 408, 413, 414, 417, 421, 431, 501, 503, 505), and the connection is closed.
+// Requests that a client sends ahead (pipelining) are handled one after the other, in their order.
+//
+// Handlers are called on the server's threads and must not block: they hand their work to somebody
+// and answer later, from any thread, through the Responder.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "http/message.h"
+
+namespace sallyport {
+
+struct HttpListener {
+  Fd socket;               // bound and listening
+  bool tls = false;        // only for TCP
+  bool operators = false;  // who can connect to it is an operator of the service
+};
+
+struct TlsSettings {  // PEM texts; empty certificate: no TLS
+  std::string certificate, key;
+  std::string client_ca;             // clients may show a certificate of it
+  bool require_certificate = false;  // ... and must
+};
+
+struct HttpLimits {
+  std::size_t header_bytes = 16 << 10;
+  std::size_t body_bytes = 16 << 20;
+  std::size_t connections = 8192;  // past it, the oldest idle one of a thread is closed
+  std::size_t requests_per_connection = 10'000;
+  std::size_t buffered_bytes = 64 << 20;  // of all bodies that are being received
+  std::size_t stream_bytes = 1 << 20;     // that wait for a slow reader of a stream
+  // For all headers, from the first byte; for the first request, from the accept.
+  std::chrono::milliseconds header_time{10'000};
+  std::chrono::milliseconds body_time{30'000};   // for the whole body
+  std::chrono::milliseconds write_time{30'000};  // for the next 16 KiB, or the rest if that is less
+  std::chrono::milliseconds idle_time{60'000};   // between requests
+};
+
+struct HttpSettings {
+  std::vector<HttpListener> listeners;
+  TlsSettings tls;
+  HttpLimits limits;
+  // Names that a Host header may have, beside localhost, loopback addresses and the addresses that
+  // are listened on. Against DNS rebinding. An Origin must be one of them too.
+  std::vector<std::string> hosts;
+  // Addresses or CIDR ranges whose X-Forwarded-For is believed (the rightmost untrusted entry).
+  std::vector<std::string> trusted_proxies;
+  // How large a body may be, from the head alone; none: as limits say. Must not wait.
+  std::function<std::size_t(const HttpRequest& head)> body_limit;
+  unsigned threads = 2;
+};
+
+// What is written piece by piece, as `Transfer-Encoding: chunked`. All functions from any thread.
+class HttpStream {
+ public:
+  virtual ~HttpStream() = default;
+  // False: the client is gone, or so slow that the piece was dropped and the connection closed. So
+  // is a piece that is larger than `stream_bytes`.
+  virtual bool write(std::string_view piece) = 0;
+  // All was written. Without it, the client learns that something is missing.
+  virtual void close() = 0;
+};
+
+// The one answer to one request. From any thread, once. Dropped unanswered, the client gets 500.
+class Responder {
+ public:
+  class Connection {
+   public:
+    virtual ~Connection() = default;
+    virtual void send(HttpResponse response) = 0;
+    virtual std::shared_ptr<HttpStream> stream(HttpResponse head) = 0;
+  };
+
+  explicit Responder(std::shared_ptr<Connection> connection);
+  Responder(Responder&&) noexcept = default;
+  Responder& operator=(Responder&&) noexcept = default;
+  ~Responder();
+
+  void send(HttpResponse response);
+  // The body of `head` is the first piece.
+  [[nodiscard]] std::shared_ptr<HttpStream> stream(HttpResponse head);
+
+ private:
+  std::shared_ptr<Connection> connection_;
+};
+
+using HttpHandler = std::function<void(HttpRequest, Responder)>;
+// The body of an answer that the server makes by itself (400, 408, 413, 421, 431, ...), from its
+// status and a sentence.
+using HttpProblem = std::function<HttpResponse(unsigned status, std::string_view sentence)>;
+
+struct HttpNumbers {
+  std::uint64_t connections = 0;  // now
+  std::uint64_t accepted = 0, requests = 0;
+  std::uint64_t refused = 0;  // answered by the server itself
+  std::uint64_t failed = 0;   // handlers that threw
+};
+
+class HttpServer {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<HttpServer>> open(HttpSettings settings,
+                                                                HttpHandler handler,
+                                                                HttpProblem problem);
+  virtual ~HttpServer() = default;
+  // Serves until drained.
+  virtual void run() = 0;
+  // From any thread: accepts nothing more, answers what has come in (`Connection: close`), and
+  // closes everything at the latest after that time.
+  virtual void drain(std::chrono::milliseconds most) = 0;
+  [[nodiscard]] virtual HttpNumbers numbers() const = 0;
+};
+
+}  // namespace sallyport

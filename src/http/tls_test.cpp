@@ -1,0 +1,233 @@
+#include "http/tls.h"
+
+#include <gmock/gmock.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include "http/http_fixture.h"
+
+namespace sallyport {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Identity {
+  X509* certificate = nullptr;
+  EVP_PKEY* key = nullptr;
+  Identity() = default;
+  Identity(const Identity&) = delete;
+  Identity& operator=(const Identity&) = delete;
+  ~Identity() {
+    X509_free(certificate);
+    EVP_PKEY_free(key);
+  }
+};
+
+// A certificate of `names`, by `issuer` or by itself.
+std::unique_ptr<Identity> make_identity(const std::vector<std::string>& names,
+                                        const Identity* issuer = nullptr, long from = -3600,
+                                        long to = 3600) {
+  auto made = std::make_unique<Identity>();
+  made->key = EVP_EC_gen("P-256");
+  X509* x = made->certificate = X509_new();
+  X509_set_version(x, 2);
+  static long serial = 1;
+  ASN1_INTEGER_set(X509_get_serialNumber(x), serial++);
+  X509_gmtime_adj(X509_getm_notBefore(x), from);
+  X509_gmtime_adj(X509_getm_notAfter(x), to);
+  X509_set_pubkey(x, made->key);
+  for (const std::string& name : names)
+    X509_NAME_add_entry_by_NID(X509_get_subject_name(x), NID_commonName, MBSTRING_UTF8,
+                               reinterpret_cast<const unsigned char*>(name.data()),
+                               static_cast<int>(name.size()), -1, 0);
+  const Identity& by = issuer != nullptr ? *issuer : *made;
+  X509_set_issuer_name(x, X509_get_subject_name(by.certificate));
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, by.certificate, x, nullptr, nullptr, 0);
+  if (issuer == nullptr) {
+    X509_EXTENSION* extension =
+        X509V3_EXT_conf_nid(nullptr, &context, NID_basic_constraints, "critical,CA:TRUE");
+    X509_add_ext(x, extension, -1);
+    X509_EXTENSION_free(extension);
+  }
+  EXPECT_GT(X509_sign(x, by.key, EVP_sha256()), 0);
+  return made;
+}
+
+template <class Write>
+std::string pem(Write write) {
+  BIO* bio = BIO_new(BIO_s_mem());
+  write(bio);
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  std::string text(data, static_cast<std::size_t>(size));
+  BIO_free(bio);
+  return text;
+}
+std::string certificate_pem(const Identity& identity) {
+  return pem([&](BIO* bio) { PEM_write_bio_X509(bio, identity.certificate); });
+}
+std::string key_pem(const Identity& identity) {
+  return pem([&](BIO* bio) {
+    PEM_write_bio_PrivateKey(bio, identity.key, nullptr, nullptr, 0, nullptr, nullptr);
+  });
+}
+
+HttpSettings with_tls(const Identity& server, const Identity* authority = nullptr,
+                      bool require = false) {
+  HttpSettings settings;
+  settings.tls = {.certificate = certificate_pem(server),
+                  .key = key_pem(server),
+                  .client_ca = authority != nullptr ? certificate_pem(*authority) : "",
+                  .require_certificate = require};
+  return settings;
+}
+
+struct TlsClientOptions {
+  const Identity* identity = nullptr;
+  std::string protocols = {};  // of ALPN
+  int highest = 0;             // version
+};
+
+// What is answered to these bytes; empty: the handshake or the request failed.
+std::string ask(std::uint16_t port, std::string_view bytes, const TlsClientOptions& options = {}) {
+  SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+  if (options.identity != nullptr) {
+    SSL_CTX_use_certificate(context, options.identity->certificate);
+    SSL_CTX_use_PrivateKey(context, options.identity->key);
+  }
+  if (options.highest != 0) {
+    SSL_CTX_set_min_proto_version(context, 0);
+    SSL_CTX_set_max_proto_version(context, options.highest);
+    SSL_CTX_set_security_level(context, 0);
+  }
+  if (!options.protocols.empty())
+    SSL_CTX_set_alpn_protos(context,
+                            reinterpret_cast<const unsigned char*>(options.protocols.data()),
+                            static_cast<unsigned>(options.protocols.size()));
+  SSL* ssl = SSL_new(context);
+  const RawClient socket(port);
+  SSL_set_fd(ssl, socket.fd());
+  std::string answer;
+  if (SSL_connect(ssl) == 1) {
+    while (!bytes.empty()) {
+      const int count = SSL_write(ssl, bytes.data(), static_cast<int>(bytes.size()));
+      if (count <= 0) break;
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    std::array<char, 20000> buffer{};
+    for (int count = 0; (count = SSL_read(ssl, buffer.data(), buffer.size())) > 0;)
+      answer.append(buffer.data(), static_cast<std::size_t>(count));
+    // The end was said, not only made: nobody cut the answer short.
+    EXPECT_TRUE(answer.empty() || SSL_get_shutdown(ssl) == SSL_RECEIVED_SHUTDOWN);
+  }
+  SSL_free(ssl);
+  SSL_CTX_free(context);
+  ERR_clear_error();
+  return answer;
+}
+
+TEST(HttpTls, CarriesRequestsAndAnswersOfEverySize) {
+  const auto identity = make_identity({"localhost"});
+  TestServer server(echo, with_tls(*identity));
+  EXPECT_EQ(body_in(ask(server.port(), kLastGet)), "GET /x?  127.0.0.1 ");
+  const std::string large(3'000'000, 'x');
+  const std::string request =
+      "POST /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " +
+      std::to_string(large.size()) + "\r\n\r\n" + large;
+  EXPECT_EQ(body_in(ask(server.port(), request)), "POST /x? " + large + " 127.0.0.1 ");
+  EXPECT_EQ(status_in(ask(server.port(), "GET / HTTP/1.0\r\n\r\n")), 505);
+  std::string many;
+  for (int i = 0; i < 1000; ++i)
+    many += kGet;
+  const std::string answers = ask(server.port(), many + kLastGet);
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = answers.find("HTTP/1.1 200", at)) != std::string::npos; ++at)
+    ++count;
+  EXPECT_EQ(count, 1001);
+}
+
+TEST(HttpTls, SpeaksNeitherOldVersionsNorOtherProtocols) {
+  const auto identity = make_identity({"localhost"});
+  TestServer server(echo, with_tls(*identity));
+  EXPECT_NE(ask(server.port(), kLastGet, {.highest = TLS1_2_VERSION}), "");
+  EXPECT_EQ(ask(server.port(), kLastGet, {.highest = TLS1_1_VERSION}), "");
+  EXPECT_NE(ask(server.port(), kLastGet, {.protocols = "\x02h2\x08http/1.1"}), "");
+  EXPECT_EQ(ask(server.port(), kLastGet, {.protocols = "\x02h2"}), "");
+  EXPECT_EQ(server.ask(kLastGet).find("HTTP/1.1 200"), std::string::npos);  // without TLS
+}
+
+TEST(HttpTls, KnowsClientsByACertificateOfTheirAuthority) {
+  const auto identity = make_identity({"localhost"});
+  const auto authority = make_identity({"our authority"});
+  const auto stranger = make_identity({"their authority"});
+  TestServer server(echo, with_tls(*identity, authority.get()));
+  const auto name_of_client = [&](const Identity* client) {
+    return body_in(ask(server.port(), kLastGet, {.identity = client}));
+  };
+  EXPECT_EQ(name_of_client(nullptr), "GET /x?  127.0.0.1 ");
+  EXPECT_EQ(name_of_client(make_identity({"agent-7"}, authority.get()).get()),
+            "GET /x?  127.0.0.1 agent-7");
+  EXPECT_EQ(name_of_client(make_identity({"agent-7"}, stranger.get()).get()), "");
+  EXPECT_EQ(name_of_client(make_identity({"agent-7"}).get()), "");
+  EXPECT_EQ(name_of_client(make_identity({"agent-7"}, authority.get(), -7200, -3600).get()), "");
+  EXPECT_EQ(name_of_client(make_identity({"agent-7"}, authority.get(), 3600, 7200).get()), "");
+  // Names with a second reading are none.
+  using namespace std::string_literals;
+  for (const std::vector<std::string>& names :
+       {std::vector{"admin"s, "agent-7"s}, {"admin\0x"s}, {"admin\nx"s}, {"\u202Eadmin"s}})
+    EXPECT_EQ(name_of_client(make_identity(names, authority.get()).get()), "GET /x?  127.0.0.1 ");
+}
+
+TEST(HttpTls, MayRequireACertificate) {
+  const auto identity = make_identity({"localhost"});
+  const auto authority = make_identity({"our authority"});
+  TestServer server(echo, with_tls(*identity, authority.get(), true));
+  const auto agent = make_identity({"agent-7"}, authority.get());
+  EXPECT_EQ(ask(server.port(), kLastGet), "");
+  EXPECT_NE(ask(server.port(), kLastGet, {.identity = agent.get()}), "");
+}
+
+TEST(HttpTls, GivesTheHandshakeNoMoreTimeThanAHead) {
+  const auto identity = make_identity({"localhost"});
+  HttpSettings settings = with_tls(*identity);
+  settings.limits.header_time = 200ms;
+  TestServer server(echo, std::move(settings));
+  EXPECT_EQ(RawClient(server.port()).read_all(), "");
+  RawClient client(server.port());
+  client.send("\x16\x03\x01\x02");  // the beginning of a hello
+  while (!client.readable(10))
+    client.send("\x01");
+  server.until([](const HttpNumbers& numbers) { return numbers.connections == 0; });
+}
+
+TEST(HttpTls, RefusesWhatIsNoIdentity) {
+  const auto identity = make_identity({"localhost"});
+  const auto other = make_identity({"localhost"});
+  const std::string certificate = certificate_pem(*identity);
+  const std::string key = key_pem(*identity);
+  const std::string locked = pem([&](BIO* bio) {
+    PEM_write_bio_PrivateKey(bio, identity->key, EVP_aes_256_cbc(),
+                             reinterpret_cast<const unsigned char*>("secret"), 6, nullptr, nullptr);
+  });
+  const auto usable = [](const TlsSettings& settings) {
+    const auto context = TlsContext::create(settings);
+    EXPECT_TRUE(context || !context.error().hint.empty());
+    return context.has_value();
+  };
+  EXPECT_TRUE(usable({.certificate = certificate, .key = key}));
+  EXPECT_TRUE(usable({.certificate = certificate + certificate_pem(*other), .key = key}));
+  EXPECT_FALSE(usable({.certificate = certificate, .key = key_pem(*other)}));
+  EXPECT_FALSE(usable({.certificate = certificate, .key = locked}));  // and nobody is asked
+  EXPECT_FALSE(usable({.certificate = certificate, .key = ""}));
+  EXPECT_FALSE(usable({.certificate = key, .key = key}));
+  EXPECT_FALSE(usable({.certificate = certificate.substr(0, 100), .key = key}));
+  EXPECT_FALSE(usable({.certificate = certificate, .key = key, .client_ca = "rubbish"}));
+  EXPECT_FALSE(usable({.certificate = certificate, .key = key, .require_certificate = true}));
+}
+
+}  // namespace
+}  // namespace sallyport

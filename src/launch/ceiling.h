@@ -1,0 +1,43 @@
+// What the launcher lets anybody run. It is made from the policy before the front exists, lives in
+// the launcher's memory, and is all that a front which has been taken over cannot get past.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cell/uid_slot.h"
+#include "launch/wire.h"
+#include "policy/rules.h"
+#include "sallyport/limits.h"
+
+namespace sallyport {
+
+struct LaunchCeiling {
+  // A path of the host that the `files` of some tool grant, where, and how.
+  struct Place {
+    std::string host, inside;
+    bool write_direct = false, write_copy = false;  // neither: read-only
+  };
+
+  std::vector<Place> places;
+  std::string program;                   // of the file tools; empty: none
+  std::vector<std::string> roots;        // beside the host's own system
+  std::vector<std::string> profiles;     // of system calls
+  Limits limits;                         // the greatest
+  std::map<std::string, UidRange> uids;  // by tenant, none of them shared
+  Ceiling denied;                        // `ceiling.files.deny`
+  std::size_t cells = 256;               // at once
+};
+
+// `uids` is divided among the tenants of the policy. An error: it is too small for them.
+[[nodiscard]] Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string program,
+                                                        const UidRange& uids);
+
+// Whether a claim stays below the ceiling, as far as its words tell; `has_directory`: it came with
+// a directory for artifacts. Sets the uids of its cell. Reason::cannot_enforce: it does not.
+[[nodiscard]] Result<void> check_claim(const LaunchCeiling& ceiling, Claim& claim,
+                                       bool has_directory);
+
+}  // namespace sallyport

@@ -1,0 +1,101 @@
+#include "launch/packet.h"
+
+#include <sys/socket.h>
+
+#include <bit>
+#include <cstring>
+
+namespace sallyport {
+namespace {
+
+struct Header {
+  std::uint32_t magic = 0x314b5053;  // "SPK1"
+  std::uint8_t kind = 0;
+  std::uint8_t flags = 0;
+  std::uint16_t zero = 0;
+};
+static_assert(sizeof(Header) == 8);
+
+constexpr std::uint8_t kAllFlags = kHasOutput | kHasError | kHasDirectory;
+
+bool is_whole(const Header& header, std::size_t fds) {
+  if (header.magic != Header{}.magic || header.zero != 0) return false;
+  switch (static_cast<PacketKind>(header.kind)) {
+    case PacketKind::claim:
+      return (header.flags & ~kAllFlags) == 0 &&
+             fds == 1 + static_cast<std::size_t>(std::popcount(header.flags));
+    case PacketKind::accepted:
+      return header.flags == 0 && fds == 0;
+    case PacketKind::outcome:
+      return header.flags == 0 && fds == 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+Sys<void> send_packet(int socket, PacketKind kind, std::uint8_t flags, std::span<const int> fds) {
+  if (fds.size() > kMostPacketFds) return sys_fail("sendmsg", "packet", EMFILE);
+  Header packet{.kind = static_cast<std::uint8_t>(kind), .flags = flags};
+  iovec text{.iov_base = &packet, .iov_len = sizeof(packet)};
+  alignas(cmsghdr) char space[CMSG_SPACE(kMostPacketFds * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  if (!fds.empty()) {
+    message.msg_control = space;
+    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
+  }
+  for (;;) {
+    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent == sizeof(packet)) return {};
+    if (sent < 0 && errno == EINTR) continue;
+    return sys_fail("sendmsg", "packet");
+  }
+}
+
+Sys<Packet> receive_packet(int socket) {
+  Header header{.magic = 0};
+  // One byte more, so that a longer packet is seen as such.
+  char bytes[sizeof(header) + 1];
+  iovec text{.iov_base = bytes, .iov_len = sizeof(bytes)};
+  // The kernel closes what does not fit here, and says so.
+  alignas(cmsghdr) char space[CMSG_SPACE(kMostPacketFds * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  message.msg_control = space;
+  message.msg_controllen = sizeof(space);
+  ssize_t size = 0;
+  do
+    size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  while (size < 0 && errno == EINTR);
+  if (size < 0) return sys_fail("recvmsg", "packet", errno == ECONNRESET ? EPIPE : errno);
+
+  Packet packet;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+      packet.fds.emplace_back(fd);
+    }
+  }
+  if (size == 0 && packet.fds.empty()) return sys_fail("recvmsg", "packet", EPIPE);
+  if (size != sizeof(header) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+    return sys_fail("recvmsg", "packet", EBADMSG);
+  std::memcpy(&header, bytes, sizeof(header));
+  if (!is_whole(header, packet.fds.size())) return sys_fail("recvmsg", "packet", EBADMSG);
+  packet.kind = static_cast<PacketKind>(header.kind);
+  packet.flags = header.flags;
+  return packet;
+}
+
+}  // namespace sallyport

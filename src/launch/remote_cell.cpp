@@ -1,0 +1,200 @@
+#include "launch/remote_cell.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "base/call_id.h"
+#include "base/text.h"
+#include "kernel/memory_file.h"
+#include "launch/packet.h"
+#include "launch/wire.h"
+
+namespace sallyport {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A launcher that died is back long before; the connection waits for it.
+constexpr auto kAcceptTime = std::chrono::seconds(20);
+// The supervisor keeps the deadline of the call. What it does before and after has bounds of its
+// own: this is for a machine on which nothing works any more.
+constexpr auto kOverTime = std::chrono::minutes(5);
+
+Outcome refused(const std::string& call_id, Error error) {
+  Outcome outcome;
+  outcome.call_id = call_id;
+  outcome.status = Status::blocked;
+  outcome.reason = error.reason;
+  outcome.message = std::move(error.message);
+  outcome.hint = std::move(error.hint);
+  return outcome;
+}
+
+Outcome not_started(const std::string& call_id, const std::string& why) {
+  return refused(call_id, {Reason::unavailable, "no cell can be made now: " + why,
+                           "nothing was run; the launcher is started again by itself, so try again "
+                           "in a moment"});
+}
+
+Outcome lost(const std::string& call_id) {
+  Outcome outcome = refused(
+      call_id, {Reason::unavailable, "the launcher ended while the call ran; nothing of it goes on",
+                "the tool may have done its work or a part of it: look before trying again"});
+  outcome.status = Status::error;
+  return outcome;
+}
+
+Outcome cancelled(const std::string& call_id) {
+  Outcome outcome;
+  outcome.call_id = call_id;
+  outcome.status = Status::killed;
+  outcome.reason = Reason::cancelled;
+  outcome.message = "killed: the caller ended it before it began";
+  return outcome;
+}
+
+Sys<Fd> connect_to(const std::string& path) {
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  if (path.size() >= sizeof(address.sun_path)) return sys_fail("connect", "launcher", ENAMETOOLONG);
+  std::memcpy(address.sun_path, path.data(), path.size());
+  Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!socket) return sys_fail("socket", "launcher");
+  const timeval patience{.tv_sec = 5, .tv_usec = 0};  // for a place in the queue
+  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  int done = 0;
+  do
+    done = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  while (done != 0 && errno == EINTR);
+  if (done != 0) return sys_fail("connect", "launcher");
+  return socket;
+}
+
+// One call after its claim was sent.
+class Conversation {
+ public:
+  Conversation(Fd socket, std::string call_id, Duration timeout)
+      : socket_(std::move(socket)), call_id_(std::move(call_id)), timeout_(timeout) {}
+
+  Outcome wait(int cancel) {
+    Clock::time_point deadline = Clock::now() + kAcceptTime;
+    for (;;) {
+      pollfd events[] = {{.fd = socket_.get(), .events = POLLIN, .revents = 0},
+                         {.fd = ended_ ? -1 : cancel, .events = POLLIN, .revents = 0}};
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+      if (left.count() <= 0) return give_up();
+      if (::poll(events, 2, static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000))) < 0)
+        continue;
+      if (events[0].revents != 0) {
+        const bool was_accepted = accepted_;
+        if (auto outcome = receive()) return std::move(*outcome);
+        if (accepted_ && !was_accepted) deadline = Clock::now() + timeout_ + kOverTime;
+      } else if (events[1].revents != 0) {
+        end();
+        // Before it was accepted there may be nobody to say more.
+        if (!accepted_)
+          if (auto outcome = receive_or(cancelled(call_id_))) return std::move(*outcome);
+        if (accepted_) deadline = Clock::now() + kOverTime;
+      }
+    }
+  }
+
+ private:
+  // From here on the supervisor kills the cell; or, if it has not said yet that it accepts the
+  // claim, it will not run it.
+  void end() {
+    ended_ = true;
+    (void)::shutdown(socket_.get(), SHUT_WR);
+  }
+
+  // What has come, if it is the end of the call.
+  std::optional<Outcome> receive() {
+    auto packet = receive_packet(socket_.get());
+    if (!packet && packet.error().err == EAGAIN) return std::nullopt;
+    if (packet && packet->kind == PacketKind::accepted && !accepted_) {
+      accepted_ = true;
+      return std::nullopt;
+    }
+    if (!packet || packet->kind != PacketKind::outcome) return gone();
+    const auto bytes = read_memory_file(packet->fds[0].get(), kLargestOutcome);
+    auto outcome = bytes ? decode_outcome(*bytes) : fail(Reason::internal, bytes.error());
+    if (!outcome) return gone();
+    outcome->call_id = call_id_;
+    return std::move(*outcome);
+  }
+
+  // The same after end(): the outcome `otherwise` if it was not accepted before.
+  std::optional<Outcome> receive_or(Outcome otherwise) {
+    if (auto outcome = receive()) return outcome;
+    if (accepted_) return std::nullopt;
+    return otherwise;
+  }
+
+  Outcome gone() {
+    return accepted_ ? lost(call_id_) : not_started(call_id_, "the launcher has ended");
+  }
+
+  Outcome give_up() {
+    if (accepted_) return lost(call_id_);
+    if (!ended_) end();
+    auto outcome = receive_or(not_started(call_id_, "the launcher does not answer"));
+    return outcome ? std::move(*outcome) : lost(call_id_);
+  }
+
+  Fd socket_;
+  std::string call_id_;
+  Duration timeout_;
+  bool accepted_ = false, ended_ = false;
+};
+
+}  // namespace
+
+Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
+                          const CellSpec& spec, const CellStreams& streams) {
+  Claim claim{.tenant = tenant, .spec = spec};
+  if (spec.call_id.empty()) claim.spec.call_id = make_call_id();
+  const std::string& call_id = claim.spec.call_id;
+  if (spec.observation != nullptr || (spec.use_stdin && !spec.input))
+    return refused(call_id, {Reason::cannot_enforce,
+                             "a cell of the launcher can neither be observed nor read a stream",
+                             "run it without a service"});
+
+  std::vector<int> fds = {-1};
+  std::uint8_t flags = 0;
+  for (const auto& [fd, flag] :
+       {std::pair(streams.output, kHasOutput), std::pair(streams.error, kHasError)}) {
+    if (fd < 0) continue;
+    fds.push_back(fd);
+    flags |= flag;
+  }
+  Fd directory;
+  claim.spec.output_directory.clear();
+  if (!spec.outputs.empty()) {
+    const char* place = spec.output_directory.empty() ? "." : spec.output_directory.c_str();
+    directory = Fd(::open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory)
+      return refused(call_id, {Reason::unavailable,
+                               "the directory " + quoted(place) +
+                                   " for artifacts cannot be opened: " + std::strerror(errno),
+                               {}});
+    fds.push_back(directory.get());
+    flags |= kHasDirectory;
+  }
+  const auto bytes = encode(claim);
+  if (!bytes) return refused(call_id, bytes.error());
+  const auto file = make_memory_file(*bytes);
+  if (!file) return refused(call_id, {Reason::unavailable, describe(file.error()), {}});
+  fds[0] = file->get();
+
+  auto connection = connect_to(socket);
+  if (!connection) return not_started(call_id, describe(connection.error()));
+  if (auto sent = send_packet(connection->get(), PacketKind::claim, flags, fds); !sent)
+    return not_started(call_id, describe(sent.error()));
+  return Conversation(std::move(*connection), call_id, spec.limits.timeout).wait(streams.cancel);
+}
+
+}  // namespace sallyport

@@ -1,0 +1,240 @@
+#include "serve/api.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "policy/envelope.h"
+#include "policy/rules.h"
+#include "serve/routes.h"
+
+namespace sallyport {
+namespace {
+
+Moment wall_clock() {
+  return std::chrono::duration_cast<Moment>(std::chrono::system_clock::now().time_since_epoch());
+}
+
+std::vector<std::string_view> split(std::string_view path) {
+  std::vector<std::string_view> parts;
+  path.remove_prefix(std::min<std::size_t>(1, path.size()));
+  while (true) {
+    const std::size_t slash = path.find('/');
+    parts.push_back(path.substr(0, slash));
+    if (slash == std::string_view::npos) return parts;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+// Whether the path is one of the pattern; what the placeholders stand for.
+std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
+  const auto wanted = split(pattern), given = split(path);
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (i >= given.size()) return std::nullopt;
+    if (wanted[i].ends_with("+}")) {
+      const auto rest = static_cast<std::size_t>(given[i].data() - path.data());
+      parts.emplace_back(path.substr(rest));
+      return parts.back().empty() ? std::nullopt : std::optional(std::move(parts));
+    }
+    if (wanted[i].starts_with('{')) {
+      if (given[i].empty()) return std::nullopt;
+      parts.emplace_back(given[i]);
+    } else if (wanted[i] != given[i]) {
+      return std::nullopt;
+    }
+  }
+  return wanted.size() == given.size() ? std::optional(std::move(parts)) : std::nullopt;
+}
+
+// The credential of a request; empty: it has none. Two of them are a mistake or a trick.
+Result<std::string_view> credential_of(const HttpRequest& request) {
+  const std::string_view authorization = request.header("authorization");
+  const std::string_view key = request.header("x-api-key");
+  const auto is_credential = [](const auto& header) {
+    return header.first == "authorization" || header.first == "x-api-key";
+  };
+  if (std::ranges::count_if(request.headers, is_credential) > 1)
+    return fail(Reason::argument, "the request has two keys", "leave one out");
+  if (authorization.empty()) return key;
+  constexpr std::string_view kBearer = "bearer ";
+  const auto same = [](char a, char b) { return (a | 0x20) == b || a == b; };
+  if (authorization.size() <= kBearer.size() ||
+      !std::ranges::equal(authorization.substr(0, kBearer.size()), kBearer, same))
+    return fail(Reason::permission, "the Authorization header is not of the kind Bearer",
+                "write Authorization: Bearer KEY");
+  return authorization.substr(kBearer.size());
+}
+
+// Who shows a key is its caller; who shows a certificate is the caller of its name; everybody else
+// is `anonymous`, if the policy has such a caller.
+Result<Visitor> identify_visitor(const Service& service, const Rules& rules,
+                                 const HttpRequest& request) {
+  if (request.by_operator)
+    return Visitor{
+        .caller = "operator", .tenant = {}, .key_id = {}, .scopes = {}, .is_operator = true};
+  const auto credential = credential_of(request);
+  if (!credential) return std::unexpected(credential.error());
+  Visitor visitor;
+  if (!credential->empty()) {
+    auto key = service.keys.find(*credential, wall_clock());
+    if (!key) return std::unexpected(key.error());
+    visitor = {.caller = std::move(key->caller),
+               .tenant = {},
+               .key_id = std::move(key->id),
+               .scopes = std::move(key->scopes),
+               .is_operator = false};
+  } else if (!request.client_certificate.empty()) {
+    visitor.caller = request.client_certificate;
+  } else {
+    visitor.caller = "anonymous";
+    if (!rules.callers.contains("anonymous"))
+      return fail(Reason::permission, "the request has no key",
+                  "send Authorization: Bearer KEY; `sallyport key add CALLER` makes one");
+  }
+  if (const auto caller = rules.callers.find(visitor.caller); caller != rules.callers.end())
+    visitor.tenant = caller->second.tenant;
+  return visitor;
+}
+
+HttpResponse with_challenge(HttpResponse response) {
+  if (response.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return response;
+}
+
+// A filter that is not understood must not be taken for one that found everything.
+std::string unknown_parameter(const HttpRequest& request, const Route& route) {
+  HttpHeaders values;
+  if (!parse_query(request.query, values)) return request.query;
+  for (const auto& [name, value] : values)
+    if (std::ranges::find(route.parameters, std::string_view(name), &Parameter::name) ==
+        route.parameters.end())
+      return name;
+  return {};
+}
+
+void enter(Exchange exchange, const Route& route) {
+  if (route.access == RouteAccess::everybody) return route.handle(std::move(exchange));
+  auto visitor = identify_visitor(exchange.service, exchange.policy.rules(), exchange.request);
+  if (!visitor) {
+    const Error& error = visitor.error();
+    if (error.reason == Reason::unavailable || error.reason == Reason::argument)
+      return exchange.refuse(error.reason == Reason::argument ? 400 : 503, error.reason,
+                             error.message, error.hint);
+    if (route.access == RouteAccess::call)
+      return refuse_stranger(std::move(exchange), error.message);
+    return exchange.refuse(401, Reason::permission, error.message, error.hint);
+  }
+  exchange.visitor = std::move(*visitor);
+  if (const std::string odd = unknown_parameter(exchange.request, route); !odd.empty())
+    return exchange.refuse(400, Reason::argument, "there is no parameter " + quoted(odd),
+                           "/openapi.json lists them");
+  if (!route.permission.empty() && !exchange.may(route.permission))
+    return exchange.refuse(403, Reason::permission,
+                           exchange.visitor.caller + " lacks " + std::string(route.permission),
+                           "a role in the policy gives permissions, and a key may narrow them");
+  route.handle(std::move(exchange));
+}
+
+}  // namespace
+
+bool is_known(const Service& service, const HttpRequest& head) {
+  return identify_visitor(service, service.boundary.policy().rules(), head).has_value();
+}
+
+void Exchange::send(HttpResponse response) {
+  service.metrics.http_status(response.status);
+  responder.send(with_challenge(std::move(response)));
+}
+
+void Exchange::send(const json::object& body, unsigned status) {
+  send({.status = status, .body = json::serialize(body) + "\n"});
+}
+
+void Exchange::refuse(unsigned status, Reason reason, std::string_view message,
+                      std::string_view hint) {
+  send(problem(status, reason, message, hint));
+}
+
+std::optional<std::string> Exchange::query(std::string_view name) const {
+  HttpHeaders values;
+  if (!parse_query(request.query, values)) return std::nullopt;
+  const auto found = std::ranges::find(values, name, &HttpHeaders::value_type::first);
+  return found != values.end() ? std::optional(found->second) : std::nullopt;
+}
+
+bool Exchange::may(std::string_view permission) const {
+  if (visitor.is_operator) return true;
+  const Rules& rules = policy.rules();
+  const auto caller = rules.callers.find(visitor.caller);
+  if (caller == rules.callers.end()) return false;
+  const auto role = rules.roles.find(caller->second.role);
+  Tool asked;
+  asked.needs = {std::string(permission)};
+  if (!missing_permissions(asked, role != rules.roles.end() ? &role->second : nullptr).empty())
+    return false;
+  return !visitor.scopes || std::ranges::find(*visitor.scopes, permission) != visitor.scopes->end();
+}
+
+HttpResponse problem(unsigned status, Reason reason, std::string_view message,
+                     std::string_view hint) {
+  json::object body{
+      {"status", "blocked"}, {"reason", name_of(reason)}, {"message", to_utf8(message)}};
+  if (!hint.empty()) body["hint"] = to_utf8(hint);
+  return {.status = status, .body = json::serialize(body) + "\n"};
+}
+
+void answer(Service& service, HttpRequest request, Responder responder) {
+  std::string allowed;
+  const std::string method = request.method == "HEAD" ? "GET" : request.method;
+  for (const Route& route : routes()) {
+    auto parts = match(route.path, request.path);
+    if (!parts) continue;
+    if (route.method == method)
+      return enter({.service = service,
+                    .request = std::move(request),
+                    .responder = std::move(responder),
+                    .policy = service.boundary.policy(),
+                    .visitor = {},
+                    .parts = std::move(*parts)},
+                   route);
+    allowed.append(allowed.empty() ? "" : ", ").append(route.method);
+  }
+  HttpResponse response =
+      allowed.empty()
+          ? problem(404, Reason::argument, "there is nothing at " + quoted(request.path),
+                    "/openapi.json lists what there is")
+          : problem(405, Reason::argument, "the method is not " + allowed);
+  if (!allowed.empty()) response.headers.emplace_back("Allow", allowed);
+  service.metrics.http_status(response.status);
+  responder.send(std::move(response));
+}
+
+unsigned http_status(const CallResult& result) {
+  if (result.status == Status::pending) return 202;
+  if (result.status != Status::blocked) return 200;
+  switch (result.reason) {
+    case Reason::permission:
+    case Reason::approval:
+    case Reason::rejected:
+    case Reason::expired:
+      return 403;
+    case Reason::unknown_tool:
+      return 404;
+    case Reason::in_flight:
+    case Reason::key_reused:
+      return 409;
+    case Reason::argument:
+    case Reason::screen:
+      return 422;
+    case Reason::rate_limit:
+    case Reason::concurrency:
+    case Reason::budget:
+    case Reason::locked_out:
+      return 429;
+    default:
+      return 503;
+  }
+}
+
+}  // namespace sallyport

@@ -1,0 +1,26 @@
+// The HTTP API: one table of routes, from which the description for clients is made too.
+#pragma once
+
+#include "base/json.h"
+#include "http/server.h"
+#include "serve/service.h"
+
+namespace sallyport {
+
+// Answers one request. Never blocks: calls go to the queue.
+void answer(Service& service, HttpRequest request, Responder responder);
+
+// Whether the request shows a credential that is known, or comes from an operator.
+[[nodiscard]] bool is_known(const Service& service, const HttpRequest& head);
+
+// The description of the API (OpenAPI 3.1).
+[[nodiscard]] json::object openapi();
+
+// The body of every answer that is no result: a problem with a reason.
+[[nodiscard]] HttpResponse problem(unsigned status, Reason reason, std::string_view message,
+                                   std::string_view hint = {});
+
+// The status for the result of a call.
+[[nodiscard]] unsigned http_status(const CallResult& result);
+
+}  // namespace sallyport

@@ -1,0 +1,329 @@
+// Calls over HTTP: made, followed, fetched, cancelled.
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/call_id.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "policy/rules.h"
+#include "serve/call_body.h"
+#include "serve/routes.h"
+
+namespace sallyport {
+namespace {
+
+constexpr std::string_view kEvents = "text/event-stream";
+constexpr const char* kMalformed = "request.body";  // the rule of a body that cannot be read
+using Parse = Result<void> (*)(std::string_view body, CallRequest& request);
+
+bool wants_events(const HttpRequest& request) {
+  return request.header("accept").find(kEvents) != std::string_view::npos;
+}
+
+// The W3C trace context, "00-TRACE-PARENT-FLAGS", or nothing.
+std::string trace_of(const HttpRequest& request) {
+  const std::string_view text = request.header("traceparent");
+  if (text.size() != 55 || text[2] != '-' || text[35] != '-' || text[52] != '-') return {};
+  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (i != 2 && i != 35 && i != 52 && !is_hex(text[i])) return {};
+  const auto is_zero = [](std::string_view id) { return id.find_first_not_of('0') == id.npos; };
+  if (text.starts_with("ff") || is_zero(text.substr(3, 32)) || is_zero(text.substr(36, 16)))
+    return {};
+  return std::string(text);
+}
+
+HttpResponse result_response(const CallResult& result) {
+  HttpResponse response{.status = result.rule == kMalformed ? 400 : http_status(result),
+                        .body = json::serialize(to_json(result)) + "\n"};
+  response.headers.emplace_back("Sallyport-Call-Id", result.call_id);
+  // Nobody knows when a call that is in flight will end.
+  const std::int64_t wait_ms = result.retry_after_ms.value_or(1000);
+  if (response.status == 429)
+    response.headers.emplace_back("Retry-After", std::to_string((wait_ms + 999) / 1000));
+  return response;
+}
+
+// The four fields that tutorials know. Whatever was decided, the answer is a 200.
+HttpResponse execute_response(const CallResult& result) {
+  json::object body{{"success", result.status == Status::success}};
+  if (result.status == Status::blocked || result.status == Status::pending) {
+    body["output"] = "Code blocked: " + to_utf8(result.message);
+    body["error"] = result.hint.empty() ? to_utf8(result.message) : to_utf8(result.hint);
+  } else {
+    body["output"] = result.output.empty() && result.data ? json::serialize(*result.data)
+                                                          : to_utf8(result.output);
+    body["error"] = to_utf8(result.error.empty() ? result.message : result.error);
+  }
+  body["execution_time_ms"] = (result.usage.wall_us + 500) / 1000;
+  HttpResponse response{.body = json::serialize(body) + "\n"};
+  response.headers.emplace_back("Sallyport-Call-Id", result.call_id);
+  return response;
+}
+
+// `run_command` calls its code a command.
+void name_code(const Rules& rules, CallRequest& request) {
+  const auto tool = rules.tools.find(request.tool);
+  if (tool == rules.tools.end() || tool->second.find_argument("code") != nullptr ||
+      tool->second.find_argument("command") == nullptr)
+    return;
+  request.arguments["command"] = request.arguments["code"];
+  request.arguments.erase("code");
+}
+
+// Reads what the tool writes, until both streams end.
+void relay(ServedCall& call, Fd output, Fd error) {
+  struct {
+    const char* name;
+    Fd fd;
+  } streams[] = {{"stdout", std::move(output)}, {"stderr", std::move(error)}};
+  char piece[16384];
+  while (streams[0].fd || streams[1].fd) {
+    pollfd waiting[] = {{streams[0].fd.get(), POLLIN, 0}, {streams[1].fd.get(), POLLIN, 0}};
+    if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return;
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!streams[i].fd || waiting[i].revents == 0) continue;
+      const ssize_t size = ::read(streams[i].fd.get(), piece, sizeof(piece));
+      if (size > 0)
+        call.add_output(streams[i].name, {piece, static_cast<std::size_t>(size)});
+      else if (size == 0 || errno != EINTR)
+        streams[i].fd.reset();
+    }
+  }
+}
+
+bool make_pipe(Fd& read_end, Fd& write_end) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  read_end = Fd(ends[0]);
+  write_end = Fd(ends[1]);
+  return true;
+}
+
+CallResult run_streaming(Boundary& boundary, ServedCall& call, const CallRequest& request) {
+  Fd output, output_write, error, error_write;
+  CallStreams streams{.cancel = call.cancel_descriptor()};
+  if (!make_pipe(output, output_write) || !make_pipe(error, error_write))
+    return boundary.call(request, streams);  // nothing is lost: all of it is in the result
+  streams.output = output_write.get();
+  streams.error = error_write.get();
+  std::thread reader([&call, output = std::move(output), error = std::move(error)]() mutable {
+    relay(call, std::move(output), std::move(error));
+  });
+  CallResult result = boundary.call(request, streams);
+  output_write.reset();
+  error_write.reset();
+  reader.join();
+  return result;
+}
+
+// Counts and traces a call that has ended. A name that a client made up must not become a label.
+void tell(Service& service, const Policy& policy, const CallRequest& request,
+          const std::string& tenant, const CallResult& result, std::int64_t total_us) {
+  const bool known = !result.tier.empty() || policy.rules().tools.contains(request.tool);
+  const CallLabels labels{.tool = known ? request.tool : "", .tenant = tenant};
+  service.metrics.observe(result, labels, total_us);
+  if (service.traces != nullptr) service.traces->record(result, labels, request.trace, total_us);
+}
+
+// Hands the call to the queue; `then` gets its result. The body, which `parse` reads the rest of
+// the request from, waits as it came: values of JSON can be ten times as large.
+void start(Exchange& exchange, CallRequest request, bool streaming, Parse parse,
+           std::function<void(const CallResult&)> then,
+           const std::function<void(const std::shared_ptr<ServedCall>&)>& begun) {
+  Service& service = exchange.service;
+  request.caller = exchange.visitor.caller;
+  request.scopes = exchange.visitor.scopes;
+  request.key_id = exchange.visitor.key_id;
+  request.address = exchange.request.address;
+  request.trace = trace_of(exchange.request);
+  request.call_id = make_call_id();
+  const std::string tenant = exchange.visitor.tenant;
+  const auto call = service.board.begin(request.call_id, tenant, request.caller, request.tool);
+  call->when_done(std::move(then));
+  begun(call);
+
+  const std::size_t bytes = exchange.request.body.size();
+  const auto body = std::make_shared<std::string>(std::move(exchange.request.body));
+  const auto shared = std::make_shared<CallRequest>(std::move(request));
+  const std::int64_t arrived = monotonic_ns();
+  const auto finish = [&service, call, shared, tenant, arrived,
+                       policy = exchange.policy](CallResult result) {
+    tell(service, policy, *shared, tenant, result, (monotonic_ns() - arrived) / 1000);
+    call->finish(std::move(result));
+    service.board.ended(call, std::chrono::steady_clock::now());
+  };
+  if (service.queue.push(tenant, bytes, [&service, call, shared, body, parse, streaming, finish] {
+        if (auto parsed = parse(*body, *shared); !parsed)
+          return finish(service.boundary.refuse(*shared, Reason::argument, kMalformed,
+                                                parsed.error().message, parsed.error().hint));
+        body->clear();
+        body->shrink_to_fit();
+        finish(streaming ? run_streaming(service.boundary, *call, *shared)
+                         : service.boundary.call(*shared, {.cancel = call->cancel_descriptor()}));
+      }))
+    return;
+  finish(service.boundary.refuse(*shared, Reason::concurrency, "service.queue",
+                                 "too many calls of this tenant are waiting",
+                                 "wait for some of them to end"));
+}
+
+// Only its own caller, and whoever administers the tenant, may look at a call.
+std::shared_ptr<ServedCall> find_call(Exchange& exchange) {
+  auto call = exchange.service.board.find(exchange.parts.at(0), exchange.visitor.tenant);
+  if (call != nullptr && call->caller != exchange.visitor.caller && !exchange.may("admin"))
+    call = nullptr;
+  if (call == nullptr)
+    exchange.refuse(404, Reason::argument, "there is no call of this id",
+                    "calls are known while they run and for ten minutes after");
+  return call;
+}
+
+void follow(Exchange& exchange, const std::shared_ptr<ServedCall>& call, std::uint64_t after) {
+  exchange.service.metrics.http_status(200);
+  const json::object begin{{"call_id", call->id}};
+  auto stream =
+      exchange.responder.stream({.body = "event: call\ndata: " + json::serialize(begin) + "\n\n",
+                                 .type = std::string(kEvents),
+                                 .headers = {{"Sallyport-Call-Id", call->id}}});
+  // Whoever is one too many is cut off by the end of the stream.
+  (void)call->follow(std::move(stream), after);
+}
+
+Result<void> parse_body(std::string_view body, CallRequest& request) {
+  auto parsed = parse_call_body(body);
+  if (!parsed) return std::unexpected(parsed.error());
+  request.arguments = std::move(parsed->arguments);
+  request.input = std::move(parsed->input);
+  request.files = std::move(parsed->files);
+  request.collect = std::move(parsed->collect);
+  request.limits = std::move(parsed->limits);
+  request.dry_run = parsed->dry_run;
+  if (request.idempotency_key.empty()) request.idempotency_key = std::move(parsed->idempotency_key);
+  return {};
+}
+
+// The request of /execute is small, and has been read.
+Result<void> nothing_to_parse(std::string_view, CallRequest&) {
+  return {};
+}
+
+}  // namespace
+
+void handle_call(Exchange exchange) {
+  CallRequest request;
+  request.tool = exchange.parts.at(0);
+  // As a field or as the header that others use; never to be passed over.
+  if (const std::string_view key = exchange.request.header("idempotency-key"); !key.empty())
+    request.idempotency_key = key;
+  if (wants_events(exchange.request)) {
+    return start(
+        exchange, std::move(request), true, parse_body, [](const CallResult&) {},
+        [&](const auto& call) { follow(exchange, call, 0); });
+  }
+  const auto responder = std::make_shared<Responder>(std::move(exchange.responder));
+  ServiceMetrics& metrics = exchange.service.metrics;
+  start(
+      exchange, std::move(request), false, parse_body,
+      [responder, &metrics](const CallResult& result) {
+        HttpResponse response = result_response(result);
+        metrics.http_status(response.status);
+        responder->send(std::move(response));
+      },
+      [](const auto&) {});
+}
+
+void handle_execute(Exchange exchange) {
+  auto request = parse_execute_body(exchange.request.body);
+  if (request) name_code(exchange.policy.rules(), *request);
+  if (!request) {
+    const Error& error = request.error();
+    return exchange.send({{"success", false},
+                          {"output", ""},
+                          {"error", error.message + (error.hint.empty() ? "" : "; " + error.hint)},
+                          {"execution_time_ms", 0}});
+  }
+  const auto responder = std::make_shared<Responder>(std::move(exchange.responder));
+  ServiceMetrics& metrics = exchange.service.metrics;
+  start(
+      exchange, std::move(*request), false, nothing_to_parse,
+      [responder, &metrics](const CallResult& result) {
+        metrics.http_status(200);
+        responder->send(execute_response(result));
+      },
+      [](const auto&) {});
+}
+
+void refuse_stranger(Exchange exchange, std::string_view why) {
+  CallRequest request;
+  request.address = exchange.request.address;
+  request.tool = exchange.parts.empty() ? "" : exchange.parts.at(0);
+  const auto shared = std::make_shared<Exchange>(std::move(exchange));
+  const auto refuse = [shared, request = std::move(request), why = std::string(why)] {
+    const CallResult result = shared->service.boundary.refuse(
+        request, Reason::permission, "callers", why,
+        "send Authorization: Bearer KEY; `sallyport key add CALLER` makes one");
+    shared->service.metrics.observe(result, {}, 0);
+    HttpResponse response = result_response(result);
+    response.status = result.reason == Reason::permission ? 401 : response.status;
+    shared->send(std::move(response));
+  };
+  // Strangers share one place in the queue; those who find it full get the same answer, and no
+  // record.
+  if (!shared->service.queue.push("", 0, refuse))
+    shared->refuse(401, Reason::permission, why, "send Authorization: Bearer KEY");
+}
+
+void handle_get_call(Exchange exchange) {
+  const auto call = find_call(exchange);
+  if (call == nullptr) return;
+  if (wants_events(exchange.request)) {
+    std::uint64_t after = 0;
+    std::string from(exchange.request.header("last-event-id"));
+    if (const auto offset = exchange.query("offset")) from = *offset;
+    const char* const end = from.data() + from.size();
+    const auto read = std::from_chars(from.data(), end, after);
+    if (!from.empty() && (read.ec != std::errc() || read.ptr != end))
+      return exchange.refuse(400, Reason::argument, "the offset is not a number",
+                             "it is the id of the last event that was seen");
+    return follow(exchange, call, after);
+  }
+  if (const auto result = call->result()) return exchange.send({.body = result->json + "\n"});
+  exchange.send({{"call_id", call->id},
+                 {"status", "running"},
+                 {"tool", call->tool},
+                 {"caller", call->caller}});
+}
+
+void handle_get_artifact(Exchange exchange) {
+  const auto call = find_call(exchange);
+  if (call == nullptr) return;
+  const auto result = call->result();
+  const std::string& name = exchange.parts.at(1);
+  if (result == nullptr || !result->collected.contains(name))
+    return exchange.refuse(404, Reason::argument, "the call has no artifact " + quoted(name),
+                           result == nullptr ? "it has not ended" : "");
+  // Never anything that a browser would show: it comes from the tool.
+  exchange.send(
+      {.body = result->collected.at(name),
+       .type = "application/octet-stream",
+       .headers = {{"Content-Disposition", "attachment"}, {"Content-Security-Policy", "sandbox"}}});
+}
+
+void handle_cancel(Exchange exchange) {
+  const auto call = find_call(exchange);
+  if (call == nullptr) return;
+  if (const auto result = call->result()) return exchange.send({.body = result->json + "\n"});
+  call->cancel();
+  exchange.send({{"call_id", call->id},
+                 {"status", "cancelling"},
+                 {"tool", call->tool},
+                 {"caller", call->caller}},
+                202);
+}
+
+}  // namespace sallyport

@@ -1,0 +1,187 @@
+#include "serve/call_board.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace sallyport {
+namespace {
+
+constexpr std::size_t kMostReaders = 16;  // of one call, at the same time
+
+// How many bytes at the end of a text are the beginning of a character that is not all there.
+std::size_t cut_off_bytes(std::string_view text) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+    const std::string_view end = text.substr(text.size() - back);
+    if ((static_cast<unsigned char>(end[0]) & 0xC0U) == 0x80U) continue;
+    return first_utf8_char(end).cut_off ? back : 0;
+  }
+  return 0;
+}
+
+std::string event_text(std::uint64_t number, std::string_view name, std::string_view data) {
+  return "id: " + std::to_string(number) + "\nevent: " + std::string(name) +
+         "\ndata: " + std::string(data) + "\n\n";
+}
+
+}  // namespace
+
+ServedCall::ServedCall(std::string id, std::string tenant, std::string caller, std::string tool)
+    : id(std::move(id)),
+      tenant(std::move(tenant)),
+      caller(std::move(caller)),
+      tool(std::move(tool)),
+      cancel_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void ServedCall::cancel() {
+  const std::lock_guard lock(mutex_);
+  if (result_ != nullptr) return;
+  const std::uint64_t one = 1;
+  (void)!::write(cancel_.get(), &one, sizeof(one));
+}
+
+void ServedCall::add_event(std::string_view name, std::string_view data) {
+  events_.push_back(event_text(events_.size() + 1, name, data));
+  bytes_ += events_.back().size();
+  // A reader that is gone, or too slow, can come back and ask for the rest.
+  std::erase_if(readers_, [&](const auto& reader) { return !reader->write(events_.back()); });
+}
+
+void ServedCall::add_output(std::string_view stream, std::string_view bytes) {
+  const std::lock_guard lock(mutex_);
+  std::string& text = partial_[std::string(stream)].append(bytes);
+  const std::size_t rest = cut_off_bytes(text);
+  const std::string tail = text.substr(text.size() - rest);
+  text.resize(text.size() - rest);
+  if (!text.empty()) add_event(stream, json::serialize(json::object{{"text", to_utf8(text)}}));
+  text = tail;
+}
+
+void ServedCall::flush_partial() {
+  for (const auto& [stream, text] : partial_)
+    if (!text.empty()) add_event(stream, json::serialize(json::object{{"text", to_utf8(text)}}));
+  partial_.clear();
+}
+
+void ServedCall::finish(CallResult result) {
+  std::vector<std::function<void(const CallResult&)>> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    if (result_ != nullptr) return;
+    flush_partial();
+    result_ = std::make_shared<const EndedCall>(
+        EndedCall{.json = json::serialize(to_json(result)), .collected = result.collected});
+    if (!readers_.empty() || !events_.empty()) {
+      add_event("result", result_->json);
+      for (const auto& reader : readers_)
+        reader->close();
+      readers_.clear();
+    }
+    waiting.swap(waiting_);
+    cancel_.reset();  // calls that have ended are kept, and descriptors are few
+  }
+  for (const auto& then : waiting)
+    then(result);
+}
+
+std::shared_ptr<const EndedCall> ServedCall::result() const {
+  const std::lock_guard lock(mutex_);
+  return result_;
+}
+
+std::uint64_t ServedCall::memory() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t bytes = 1024 + bytes_;
+  if (result_ == nullptr) return bytes;
+  bytes += result_->json.size();
+  for (const auto& [name, content] : result_->collected)
+    bytes += name.size() + content.size();
+  return bytes;
+}
+
+bool ServedCall::follow(std::shared_ptr<HttpStream> reader, std::uint64_t after) {
+  const std::lock_guard lock(mutex_);
+  if (result_ == nullptr && readers_.size() >= kMostReaders) return false;
+  // A call that nobody followed has no event for its result yet.
+  if (result_ != nullptr && events_.empty()) add_event("result", result_->json);
+  // Whoever asks for what comes behind the end still gets the result.
+  if (result_ != nullptr) after = std::min<std::uint64_t>(after, events_.size() - 1);
+  for (std::uint64_t i = after; i < events_.size(); ++i)
+    if (!reader->write(events_[i])) return true;
+  if (result_ != nullptr)
+    reader->close();
+  else
+    readers_.push_back(std::move(reader));
+  return true;
+}
+
+void ServedCall::when_done(std::function<void(const CallResult&)> then) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(then));
+}
+
+std::shared_ptr<ServedCall> CallBoard::begin(std::string id, std::string tenant, std::string caller,
+                                             std::string tool) {
+  auto call = std::make_shared<ServedCall>(std::move(id), std::move(tenant), std::move(caller),
+                                           std::move(tool));
+  const std::lock_guard lock(mutex_);
+  calls_[call->id] = call;
+  ++in_flight_;
+  return call;
+}
+
+void CallBoard::forget_oldest(TenantCalls& calls) {
+  calls_.erase(calls.ended.front().id);
+  calls.bytes -= calls.ended.front().bytes;
+  calls.ended.pop_front();
+}
+
+void CallBoard::ended(const std::shared_ptr<ServedCall>& call,
+                      std::chrono::steady_clock::time_point now) {
+  const std::uint64_t bytes = call->memory();
+  const std::lock_guard lock(mutex_);
+  --in_flight_;
+  TenantCalls& own = ended_[call->tenant];
+  own.ended.push_back({call->id, now, bytes});
+  own.bytes += bytes;
+  while (!own.ended.empty() && (own.ended.size() > limits_.calls || own.bytes > limits_.bytes ||
+                                now - own.ended.front().when > limits_.kept))
+    forget_oldest(own);
+}
+
+std::shared_ptr<ServedCall> CallBoard::find(const std::string& id,
+                                            const std::string& tenant) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find(id);
+  return found != calls_.end() && found->second->tenant == tenant ? found->second : nullptr;
+}
+
+void CallBoard::expire(std::chrono::steady_clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [tenant, calls] : ended_)
+    while (!calls.ended.empty() && now - calls.ended.front().when > limits_.kept)
+      forget_oldest(calls);
+}
+
+void CallBoard::cancel_all() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, call] : calls_)
+    call->cancel();
+}
+
+std::size_t CallBoard::in_flight() const {
+  const std::lock_guard lock(mutex_);
+  return in_flight_;
+}
+
+std::vector<std::shared_ptr<ServedCall>> CallBoard::running() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<ServedCall>> list;
+  for (const auto& [id, call] : calls_)
+    if (call->result() == nullptr) list.push_back(call);
+  return list;
+}
+
+}  // namespace sallyport

@@ -1,0 +1,34 @@
+// Who the front is, and what is given to it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace sallyport {
+
+// Belongs to nobody: below the ids that systemd hands out to services (61184 to 65519), above
+// those that login users have.
+inline constexpr uid_t kFrontUid = 60864;
+
+struct FrontUser {
+  uid_t uid;
+  gid_t gid;
+  bool changes = false;  // the front becomes it; otherwise it is who the keeper is
+};
+
+// `name` is the option: a name or a number; empty: `sallyport` if `passwd`, in the format of
+// /etc/passwd, has it, and kFrontUid if not. Only root (`self` 0) can make the front somebody else,
+// and must.
+[[nodiscard]] Result<FrontUser> choose_front_user(const std::string& name, std::string_view passwd,
+                                                  uid_t self, gid_t own_group);
+
+// Makes the state directory and gives it to the front, with everything in it that root has put
+// there. Its absolute path. Empty `path`: /var/lib/sallyport for root, otherwise the user's private
+// one. Refused: what belongs to a third, what others may write to, and what the front cannot enter.
+[[nodiscard]] Result<std::string> prepare_state(const std::string& path, const FrontUser& user);
+
+}  // namespace sallyport

@@ -1,0 +1,35 @@
+// The keeper at work: two children and what they need, until it is told to stop.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/ceiling.h"
+#include "serve/checked_policy.h"
+#include "serve/front_user.h"
+#include "serve/keeper.h"
+#include "serve/launcher_socket.h"
+#include "serve/listeners.h"
+
+namespace sallyport {
+
+inline constexpr int kStopped = 0, kCouldNotServe = 125;  // exit codes
+
+// What is fixed for as long as the service runs.
+struct Ground {
+  FrontUser user;
+  UidRange uids;
+  std::string program, state;
+  TlsSettings tls;
+  std::vector<Listener> listeners;
+  LauncherSocket launcher;
+};
+
+// Blocks and takes over the signals of this process, which has one thread. The exit code.
+int keep_running(const ServeOptions& options, Front front, Ground ground, CheckedPolicy policy,
+                 LaunchCeiling ceiling);
+
+// Closes every descriptor but the standard streams and `kept`.
+void close_all_but(std::vector<int> kept);
+
+}  // namespace sallyport
