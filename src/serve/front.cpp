@@ -21,7 +21,7 @@ namespace sallyport {
 namespace {
 
 constexpr std::chrono::seconds kReloadPatience{30};  // for the keeper's answer
-constexpr std::chrono::seconds kAfterCut{3};         // for results of calls that were cut
+constexpr std::chrono::seconds kAfterCut{8};         // for results of calls that were cut
 
 constexpr std::size_t kStrangersBody = 64 << 10;  // without a key that is known
 constexpr std::size_t kMostForAReader = 8 << 20;  // of a stream, that wait

@@ -36,7 +36,7 @@ constexpr milliseconds kSteady{10'000};
 // Reading a policy and testing it takes time: nobody makes us do it all the time.
 constexpr milliseconds kBetweenReloads{500};
 // Beyond the drain time: for the results of calls that were cut.
-constexpr milliseconds kAfterDrain{6'000};
+constexpr milliseconds kAfterDrain{12'000};
 constexpr milliseconds kLauncherTime{2'000};
 
 struct Child {
