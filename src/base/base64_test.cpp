@@ -27,8 +27,8 @@ TEST(Base64, ComesBackAsTheSameBytes) {
 }
 
 TEST(Base64, IsReadInItsOneSpellingOnly) {
-  for (const char* text : {"A", "AA", "AAA", "AA=A", "====", "A===", "AB==", "AAB=", "AA\n=", "AAA-",
-                           "AA==AAAA", " AAA", "AAAA\n"})
+  for (const char* text : {"A", "AA", "AAA", "AA=A", "====", "A===", "AB==", "AAB=", "AA\n=",
+                           "AAA-", "AA==AAAA", " AAA", "AAAA\n"})
     EXPECT_EQ(from_base64(text), std::nullopt) << text;
 }
 
