@@ -110,13 +110,13 @@ int main(int argc, char** argv) {
                                                      .hash = {}}));
   auto keys = must(KeyRing::open(state.get()));
   CallBoard board;
-  CallQueue queue({.workers = 64, .workers_of_one = 64});
+  auto queue = std::make_unique<CallQueue>(QueueLimits{.workers = 64, .workers_of_one = 64});
   ServiceMetrics metrics;
   std::atomic<bool> ready = true;
   Service service{.boundary = boundary,
                   .keys = *keys,
                   .board = board,
-                  .queue = queue,
+                  .queue = *queue,
                   .metrics = metrics,
                   .state = state.get(),
                   .http = [] { return HttpNumbers{}; },
@@ -157,5 +157,6 @@ int main(int argc, char** argv) {
               median(calls), median(ratios));
   server->drain(std::chrono::seconds{1});
   serving.join();
+  queue.reset();
   fs::remove_all(place);
 }

@@ -152,9 +152,9 @@ void start(Exchange& exchange, CallRequest request, bool streaming, Parse parse,
   const auto shared = std::make_shared<CallRequest>(std::move(request));
   const std::int64_t arrived = monotonic_ns();
   const auto finish = [&service, call, shared, tenant, arrived,
-                       policy = exchange.policy](CallResult result) {
+                       policy = exchange.policy](const CallResult& result) {
     tell(service, policy, *shared, tenant, result, (monotonic_ns() - arrived) / 1000);
-    call->finish(std::move(result));
+    call->finish(result);
     service.board.ended(call, std::chrono::steady_clock::now());
   };
   if (service.queue.push(tenant, bytes, [&service, call, shared, body, parse, streaming, finish] {

@@ -74,7 +74,7 @@ tools: {}
     service_ = std::make_unique<Service>(Service{.boundary = *boundary_,
                                                  .keys = *keys_,
                                                  .board = board_,
-                                                 .queue = queue_,
+                                                 .queue = *queue_,
                                                  .metrics = metrics_,
                                                  .state = state_.get(),
                                                  .http = [] { return HttpNumbers{}; },
@@ -82,7 +82,10 @@ tools: {}
                                                  .can_run = [] { return Result<void>(); },
                                                  .ready = ready_});
   }
-  ~Api() override { fs::remove_all(path_); }
+  ~Api() override {
+    queue_.reset();  // its workers use all of the others
+    fs::remove_all(path_);
+  }
 
   std::string key(const std::string& caller, std::optional<std::vector<std::string>> scopes = {}) {
     return *add_key(state_.get(), {.id = {},
@@ -121,7 +124,8 @@ tools: {}
   CallBoard board_;
   ServiceMetrics metrics_;
   std::atomic<bool> ready_ = true;
-  CallQueue queue_{{.workers = 4, .workers_of_one = 4}};
+  std::unique_ptr<CallQueue> queue_ =
+      std::make_unique<CallQueue>(QueueLimits{.workers = 4, .workers_of_one = 4});
   std::unique_ptr<Service> service_;
 };
 

@@ -65,7 +65,7 @@ void ServedCall::flush_partial() {
   partial_.clear();
 }
 
-void ServedCall::finish(CallResult result) {
+void ServedCall::finish(const CallResult& result) {
   std::vector<std::function<void(const CallResult&)>> waiting;
   {
     const std::lock_guard lock(mutex_);

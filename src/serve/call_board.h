@@ -40,7 +40,7 @@ class ServedCall {
   // A piece of what the tool wrote. Bytes that are not whole characters yet wait for the next one.
   void add_output(std::string_view stream, std::string_view bytes);
   // Nothing more will come.
-  void finish(CallResult result);
+  void finish(const CallResult& result);
 
   // None: it has not ended.
   [[nodiscard]] std::shared_ptr<const EndedCall> result() const;

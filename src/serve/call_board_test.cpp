@@ -212,7 +212,7 @@ TEST(CallBoard, CountsStructuredResultsByTheirText) {
     const auto call = board.begin(id, "acme", "vera", "python");
     CallResult result;
     result.data = json::array(20'000, json::array());
-    call->finish(std::move(result));
+    call->finish(result);
     board.ended(call, steady_clock::now());
   }
   EXPECT_EQ(board.find("1", "acme"), nullptr);

@@ -195,13 +195,13 @@ int run_front(FrontSettings settings) {
   }
   std::atomic<bool> ready = true;
   ReloadWatch watch(settings.control.get());
-  CallQueue queue({});
+  auto queue = std::make_unique<CallQueue>(QueueLimits{});
   std::unique_ptr<HttpServer> server;
   Service service{
       .boundary = *boundary,
       .keys = **keys,
       .board = board,
-      .queue = queue,
+      .queue = *queue,
       .metrics = metrics,
       .state = state->get(),
       .http = [&server] { return server->numbers(); },
@@ -235,6 +235,7 @@ int run_front(FrontSettings settings) {
       [&](const std::stop_token& stop) { keep_ticking(*boundary, board, stop); });
   server->run();
   control.join();
+  queue.reset();  // its workers use all of the above
   ::unlinkat(state->get(), kOperatorSocket, 0);
   return 0;
 }

@@ -79,6 +79,7 @@ Result<std::string> own_program() {
 // What whoever started us left open is nobody's business in a service.
 void close_leaked(const std::vector<Listener>& activated) {
   std::vector<int> kept;
+  kept.reserve(activated.size());
   for (const Listener& listener : activated)
     kept.push_back(listener.socket.get());
   close_all_but(std::move(kept));
