@@ -11,7 +11,7 @@ constexpr std::string_view kLine =
     R"({"address":"203.0.113.7","call_id":"c1","caller":"=cmd|' /C calc'!A0","prev":"00",)"
     R"("reason":"permission","record":"outcome","rule":"tools.x.needs","seq":7,)"
     R"("status":"blocked","tenant":"acme","time":"2026-10-04T12:30:00.123456Z",)"
-    R"("tool":"a,\"b\"","wall_us":5000})";
+    R"("tool":"a,\"b\"","usage":{"cpu_system_us":1,"cpu_user_us":2,"wall_us":5000}})";
 
 TEST(AuditExport, KeepsJsonLinesAsTheyAre) {
   EXPECT_EQ(export_record(ExportFormat::jsonl, "acme", kLine), std::string(kLine) + "\n");

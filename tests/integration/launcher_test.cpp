@@ -92,9 +92,11 @@ TEST(LauncherCells, WorkWithoutRoot) {
     if (::setresgid(kUserGid, kUserGid, kUserGid) != 0 ||
         ::setresuid(kUserUid, kUserUid, kUserUid) != 0)
       ::_exit(1);
-    const LauncherUnderTest launcher(ceiling_of());
-    const Outcome outcome = run_cell_remotely(launcher.path(), "acme", shell("echo here"), {});
-    ::_exit(outcome.output == "here\n" ? 0 : 2);
+    const std::string output = [] {
+      const LauncherUnderTest launcher(ceiling_of());
+      return run_cell_remotely(launcher.path(), "acme", shell("echo here"), {}).output;
+    }();
+    ::_exit(output == "here\n" ? 0 : 2);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
