@@ -29,7 +29,8 @@ void CallQueue::give_turn(const std::string& name, Tenant& tenant) {
   if (tenant.has_turn || tenant.waiting.empty() || tenant.running >= limits_.workers_of_one) return;
   tenant.has_turn = true;
   turns_.push_back(name);
-  if (idle_ < turns_.size() && workers_.size() < limits_.workers)
+  // At the end, the workers that there are do the rest: the others are being joined.
+  if (!ending_ && idle_ < turns_.size() && workers_.size() < limits_.workers)
     workers_.emplace_back([this] { serve(); });
   else
     wake_.notify_one();
