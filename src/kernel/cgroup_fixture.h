@@ -125,7 +125,7 @@ inline bool is_inside(const Cgroup& group, pid_t pid) {
 
 template <class Condition>
 bool soon(Condition condition) {
-  for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
        std::chrono::steady_clock::now() < end;) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
