@@ -27,6 +27,8 @@ class StreamRelay {
   void read_some();
   // Passes on what poll has made room for.
   void write_some();
+  // The tool has written too much: what it writes until it is dead is nobody's.
+  void stop_reading() { source_.reset(); }
   // After the cell has ended: takes what is left, waiting up to `patience` for the end of the
   // stream, and passes on all of it, waiting for the reader as any program would, until `cancel`
   // becomes readable.

@@ -298,8 +298,12 @@ void Supervisor::handle_input() {
 }
 
 void Supervisor::check_output() {
-  if (output_.total() + error_.total() > spec_.limits.max_output_hard.bytes)
+  if (output_.total() + error_.total() > spec_.limits.max_output_hard.bytes) {
     end_cell(Reason::output);
+    // A kill takes its time on a loaded machine, and the limit holds meanwhile.
+    output_.stop_reading();
+    error_.stop_reading();
+  }
   if (output_.reader_gone() || error_.reader_gone()) end_cell(Reason::cancelled);
 }
 

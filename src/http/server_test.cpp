@@ -305,6 +305,23 @@ TEST(HttpStreams, EndForTheWriterWhenTheClientHasGone) {
   server.until([](const HttpNumbers& numbers) { return numbers.connections == 0; });
 }
 
+// Nothing is written, so only a look at the connection tells. A client that opens streams and
+// leaves would have all connections otherwise.
+TEST(HttpStreams, LetGoOfAClientThatHasGoneWhileNothingIsWritten) {
+  std::promise<std::shared_ptr<HttpStream>> promise;
+  TestServer server(
+      [&](const HttpRequest&, Responder responder) { promise.set_value(responder.stream({})); });
+  std::shared_ptr<HttpStream> stream;
+  {
+    RawClient client(server.port());
+    client.send(kGet);
+    stream = promise.get_future().get();
+    client.read_until("\r\n\r\n");
+  }
+  server.until([](const HttpNumbers& numbers) { return numbers.connections == 0; });
+  EXPECT_FALSE(stream->write("piece"));
+}
+
 // --- Limits ------------------------------------------------------------------------------------
 
 // Sends a byte whenever nothing has come for a while, until an answer or the end comes.
@@ -314,6 +331,23 @@ std::string drip(RawClient& client, std::string_view bytes) {
     if (!client.send({&byte, 1})) break;
   }
   return client.read_all();
+}
+
+// Who is not known must not be able to fill the memory that everybody's bodies share.
+TEST(HttpLimits, OfABodyMayDependOnTheHead) {
+  HttpSettings settings;
+  settings.body_limit = [](const HttpRequest& head) -> std::size_t {
+    return head.header("x-key").empty() ? 4 : 1000;
+  };
+  TestServer server(echo, std::move(settings));
+  const auto post = [&](const std::string& headers, const std::string& body) {
+    return status_in(server.ask("POST /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
+                                headers + "\r\n" + body));
+  };
+  EXPECT_EQ(post("Content-Length: 4\r\n", "abcd"), 200U);
+  EXPECT_EQ(post("Content-Length: 5\r\n", "abcde"), 413U);
+  EXPECT_EQ(post("Transfer-Encoding: chunked\r\n", "5\r\nabcde\r\n0\r\n\r\n"), 413U);
+  EXPECT_EQ(post("X-Key: a\r\nContent-Length: 5\r\n", "abcde"), 200U);
 }
 
 TEST(HttpLimits, OfTimeAreNotMovedByAByteNowAndThen) {

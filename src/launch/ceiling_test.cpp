@@ -116,6 +116,15 @@ TEST_F(LaunchCeilings, TakeTheGreatestLimitsOfTheToolsBelowTheCeiling) {
   EXPECT_EQ(ceiling_.limits.max_output.bytes, Limits{}.max_result.bytes + 1);
 }
 
+// A size of zero is no size at all to a tmpfs.
+TEST_F(LaunchCeilings, RefuseALimitOfZero) {
+  EXPECT_THAT(refusal([](CellSpec& spec) { spec.limits.disk.bytes = 0; }),
+              HasSubstr("disk of zero"));
+  EXPECT_THAT(refusal([](CellSpec& spec) { spec.limits.inodes = 0; }), HasSubstr("inodes of zero"));
+  EXPECT_THAT(refusal([](CellSpec& spec) { spec.limits.timeout = Duration{}; }),
+              HasSubstr("timeout of zero"));
+}
+
 TEST_F(LaunchCeilings, RefuseEveryLimitThatIsWider) {
 #define SALLYPORT_WIDER(limit, type, sentence)     \
   EXPECT_THAT(refusal([&](CellSpec& spec) {        \

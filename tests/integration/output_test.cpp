@@ -137,8 +137,7 @@ TEST_P(Output, PastTheHardLimitEverythingIsKilled) {
   const CellResult result(
       cell({"--json", "--max-output-hard", "1MB", "--timeout", "100s", "--", "yes"}));
   EXPECT_TRUE(killed_for(result, "output"));
-  // On a loaded machine `yes` writes on while the kill is on its way, but not for long.
-  EXPECT_THAT(result.usage("output_bytes"), AllOf(Ge(1'000'000), Le(100'000'000)));
+  EXPECT_THAT(result.usage("output_bytes"), AllOf(Ge(1'000'000), Le(1'500'000)));
 
   const Ran ran = cell({"--max-output-hard", "1MB", "--timeout", "100s", "--", "yes"});
   EXPECT_EQ(ran.exit_code, 137);

@@ -208,7 +208,8 @@ int replay(const World& world) {
   const std::string before = world.fingerprint();
   std::ofstream(world.path() / "policy.yaml") << policy_of(world.production());
   const auto assistant = make_key(world, "data_assistant"), security = make_key(world, "security");
-  if (!assistant || !security) return print_error(assistant.error()), kCouldNotStart;
+  if (!assistant) return print_error(assistant.error()), kCouldNotStart;
+  if (!security) return print_error(security.error()), kCouldNotStart;
   const DemoService service(world);
   if (!service.comes_up()) {
     print_error(
