@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,13 @@ struct CallStreams {
   int output = -1, error = -1;
 };
 
+// One of several calls that are made together.
+struct TogetherCall {
+  CallRequest request;
+  CallStreams streams = {};
+  CallResult result = {};  // that it gets
+};
+
 class Boundary {
  public:
   // Fails when the state directory cannot be used.
@@ -65,6 +73,12 @@ class Boundary {
   // Takes one call through every gate, runs it, and takes its result through every gate back.
   // Always an answer. Threads may call at the same time.
   [[nodiscard]] CallResult call(const CallRequest& request, const CallStreams& streams = {});
+
+  // The same for several calls, one after the other, that wait for their records together: twice in
+  // all, however many they are. For functions that are done at once; a slow one holds up the rest.
+  void call_together(std::span<TogetherCall> calls);
+  // Whether a call of that tool runs on the thread that makes it.
+  [[nodiscard]] bool is_inline(const std::string& tool) const;
 
   // The answer to a call that a door cannot let in: recorded, and counted like any other refusal.
   [[nodiscard]] CallResult refuse(const CallRequest& request, Reason reason, std::string rule,
@@ -95,8 +109,11 @@ class Boundary {
  private:
   struct State;
   explicit Boundary(std::unique_ptr<State> state);
-  bool pass(Passage& passage);  // whether the tool ran
-  void settle(Passage& passage, bool ran);
+  struct Trip;
+  void go_in(Trip& trip);
+  void run(Trip& trip);
+  void settle(Trip& trip);
+  void travel(std::span<Trip> trips);
   std::unique_ptr<State> state_;
 };
 

@@ -1,11 +1,14 @@
 // The journal of a state directory: a stream for each tenant.
 #include <fcntl.h>
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 
 #include "audit/journal.h"
 #include "audit/stream_files.h"
+#include "audit/stream_state.h"
 #include "audit/stream_writer.h"
 #include "base/private_file.h"
 #include "base/text.h"
@@ -14,6 +17,7 @@ namespace sallyport {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};
+constexpr const char* kListed = "listed";
 
 std::string_view text_of(const json::object& record, std::string_view key) {
   const json::value* value = record.if_contains(key);
@@ -30,7 +34,7 @@ class AuditJournal final : public Journal {
 
   ~AuditJournal() override {
     for (StreamWriter* each : all())
-      each->do_task(StreamWriter::Task::checkpoint);
+      (void)each->do_task(StreamWriter::Task::checkpoint);
   }
 
   Result<void> open() {
@@ -39,16 +43,49 @@ class AuditJournal final : public Journal {
     if (!names) return std::unexpected(names.error());
     // A stream that is damaged refuses the calls of its tenant, not those of others.
     for (const std::string& name : *names)
-      stream(name).do_task(StreamWriter::Task::open);
+      (void)stream(name).writer->do_task(StreamWriter::Task::open);
     return {};
   }
 
-  Result<void> write(json::object record) override {
+  std::vector<Result<void>> write_all(std::vector<json::object> records) override {
+    std::vector<Result<void>> results(records.size());
+    std::vector<Group> groups;
+    for (std::size_t i = 0; i < records.size(); ++i)
+      results[i] = add(std::move(records[i]), i, groups);
+    for (const Group& group : groups) {
+      Result<void> written = list(*group.stream);
+      if (written) written = group.stream->writer->write(group.drafts, group.outcomes);
+      for (const std::size_t place : group.places)
+        results[place] = written;
+    }
+    return results;
+  }
+
+  void tick() override {
+    for (StreamWriter* each : all())
+      (void)each->do_task(StreamWriter::Task::tick);
+  }
+
+ private:
+  struct Stream {
+    std::string name;
+    std::unique_ptr<StreamWriter> writer;
+    std::atomic<bool> listed = false;
+  };
+  // Records that go into one stream together.
+  struct Group {
+    Stream* stream;
+    bool outcomes;
+    std::vector<DraftRecord> drafts = {};
+    std::vector<std::size_t> places = {};  // in the list of all
+  };
+
+  Result<void> add(json::object record, std::size_t place, std::vector<Group>& groups) {
     std::string_view tenant = text_of(record, "tenant");
     if (tenant.empty()) tenant = kNobody;
     if (!is_stream_name(tenant))
       return fail(Reason::unavailable, quoted(tenant) + " is no name of a tenant");
-    StreamWriter& writer = stream(std::string(tenant));
+    Stream* const own_stream = &stream(std::string(tenant));
     const std::string_view kind = text_of(record, "record");
     const bool outcome = kind == "outcome";
     if (kind == "intent") {
@@ -56,31 +93,62 @@ class AuditJournal final : public Journal {
       if (!own) return std::unexpected(std::move(own.error()));
       record["writer"] = *own;
     }
-    const auto draft = DraftRecord::make(std::move(record));
-    if (!draft) return std::unexpected(draft.error());
-    return writer.write(*draft, outcome);
+    auto draft = DraftRecord::make(record);
+    if (!draft) return std::unexpected(std::move(draft.error()));
+    auto group = std::ranges::find_if(groups, [&](const Group& each) {
+      return each.stream == own_stream && each.outcomes == outcome;
+    });
+    if (group == groups.end()) group = groups.insert(group, {own_stream, outcome});
+    group->drafts.push_back(std::move(*draft));
+    group->places.push_back(place);
+    return {};
   }
 
-  void tick() override {
-    for (StreamWriter* each : all())
-      each->do_task(StreamWriter::Task::tick);
+  // Before a stream gets its first record, the stream of nobody gets one about it. Each step can be
+  // the last before a crash: a stream that is made and not listed is empty, and one that is listed
+  // twice is the same both times.
+  Result<void> list(Stream& listed) {
+    if (listed.listed || listed.name == kNobody) return {};
+    const std::lock_guard one_at_a_time(listing_);
+    if (listed.listed) return {};
+    if (auto begun = listed.writer->do_task(StreamWriter::Task::begin); !begun) return begun;
+    const auto directory = open_directory(directory_.get(), listed.name, false);
+    if (!directory) return std::unexpected(directory.error());
+    if (const auto mark = open_private_file(directory->get(), kListed, O_RDONLY); !mark)
+      return std::unexpected(mark.error());
+    else if (!mark->valid()) {
+      const auto first = first_leaf(directory->get());
+      if (!first)
+        return fail(Reason::unavailable,
+                    "the audit log of " + quoted(listed.name) + " has no first record any more");
+      auto record = DraftRecord::make(
+          {{"record", "stream"}, {"stream", listed.name}, {"first", to_hex(*first)}});
+      if (!record) return std::unexpected(std::move(record.error()));
+      if (auto said = stream(std::string(kNobody)).writer->write({&*record, 1}, false); !said)
+        return said;
+      if (auto made = open_private_file(directory->get(), kListed, O_WRONLY | O_CREAT); !made)
+        return std::unexpected(std::move(made.error()));
+    }
+    listed.listed = true;
+    return {};
   }
 
- private:
-  StreamWriter& stream(const std::string& name) {
+  Stream& stream(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    auto& writer = streams_[name];
-    if (writer == nullptr)
-      writer = std::make_unique<StreamWriter>(
+    Stream& found = streams_[name];
+    if (found.writer == nullptr) {
+      found.name = name;
+      found.writer = std::make_unique<StreamWriter>(
           StreamWriter::Shared{directory_.get(), options_, key_, writers_}, name);
-    return *writer;
+    }
+    return found;
   }
   std::vector<StreamWriter*> all() {
     const std::lock_guard lock(mutex_);
     std::vector<StreamWriter*> writers;
     writers.reserve(streams_.size());
-    for (const auto& [name, writer] : streams_)
-      writers.push_back(writer.get());
+    for (const auto& [name, stream] : streams_)
+      writers.push_back(stream.writer.get());
     return writers;
   }
 
@@ -88,8 +156,8 @@ class AuditJournal final : public Journal {
   AuditOptions options_;
   SigningKey key_;
   WriterLock writers_;
-  std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<StreamWriter>> streams_;
+  std::mutex listing_, mutex_;
+  std::map<std::string, Stream> streams_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "sallyport/error.h"
@@ -19,7 +20,9 @@ class Journal {
   // Durable when it returns. The object gets `time`, `seq` and `prev`; it belongs to the stream of
   // its `tenant`. The error is `unavailable`, and nothing of the record is in the log; an outcome
   // is kept, and written as soon as something can be written again.
-  [[nodiscard]] virtual Result<void> write(json::object record) = 0;
+  [[nodiscard]] Result<void> write(json::object record);
+  // The same for several at once, which share their waits for the disk.
+  [[nodiscard]] virtual std::vector<Result<void>> write_all(std::vector<json::object> records) = 0;
   // To be called every second or so by a process that lives long: makes the checkpoints that time
   // asks for, and gives calls of writers that died their outcome. May take as long as a write.
   virtual void tick() {}

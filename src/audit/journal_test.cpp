@@ -12,6 +12,7 @@
 
 #include "audit/journal_fixture.h"
 #include "audit/record_line.h"
+#include "audit/verify.h"
 #include "base/sha256.h"
 
 namespace sallyport {
@@ -335,8 +336,9 @@ TEST_F(AuditJournal, GoesOnWhenAWriterDiedBetweenTwoSegments) {
   // The first is closed, the second was not made: nothing signed is lost.
   ASSERT_TRUE(fs::exists(segment(2)));
   fs::remove(segment(2));
-  for (const char* name : {"head", "checkpoints"})
-    fs::remove(stream() / name);
+  fs::remove(stream() / "head");
+  const fs::path notes = stream() / "checkpoints";
+  write(notes, split_notes(read(notes)).value().front() + "\n");
   ASSERT_TRUE(open()->write(test_record("outcome", "next")));
   EXPECT_EQ(records().back().at("call_id"), "next");
   expect_chain();
@@ -381,7 +383,41 @@ TEST_F(AuditJournal, RefusesToGoOnWithALogThatWasChanged) {
   fs::remove(segment(1));
   refused("the first segment is gone");
   restore();
+  fs::remove(stream() / "checkpoints");
+  refused("its checkpoints are gone");
+  fs::remove(stream() / "head");
+  refused("its checkpoints are gone, and nobody remembers how far they went");
+  restore();
   EXPECT_TRUE(open()->write(test_record("outcome", "next")));
+}
+
+TEST_F(AuditJournal, WritesSeveralRecordsAtOnceEachIntoItsStream) {
+  const auto journal = open();
+  std::vector<json::object> some;
+  for (const char* tenant : {"t", "u", "t", "a/b", "t"})
+    some.push_back(test_record("outcome", std::to_string(some.size()), tenant));
+  const auto written = journal->write_all(std::move(some));
+  ASSERT_EQ(written.size(), 5U);
+  for (std::size_t i = 0; i < written.size(); ++i)
+    EXPECT_EQ(written[i].has_value(), i != 3) << i;
+  ASSERT_EQ(records().size(), 3U);
+  EXPECT_EQ(records()[0].at("call_id"), "0");
+  EXPECT_EQ(records()[2].at("call_id"), "4");
+  EXPECT_EQ(records("u").size(), 1U);
+  EXPECT_TRUE(journal->write_all({}).empty());
+  expect_chain();
+}
+
+TEST_F(AuditJournal, ListsEachStreamOnceInTheStreamOfNobody) {
+  for (int i = 0; i < 2; ++i) {
+    const auto journal = open();
+    ASSERT_TRUE(journal->write(test_record("outcome", "1", "acme")));
+    ASSERT_TRUE(journal->write(test_record("outcome", "2", "beta")));
+  }
+  std::vector<std::string> listed;
+  for (const json::object& record : records(std::string(kNobody), true))
+    if (record.at("record") == "stream") listed.emplace_back(record.at("stream").as_string());
+  EXPECT_THAT(listed, testing::ElementsAre("acme", "beta"));
 }
 
 TEST_F(AuditJournal, MakesCheckpointsAtIntervalsAndAtItsEnd) {
@@ -392,14 +428,18 @@ TEST_F(AuditJournal, MakesCheckpointsAtIntervalsAndAtItsEnd) {
                                .checkpoint_interval = std::chrono::hours{1},
                                .outside_file = outside,
                                .on_checkpoint = [&](const std::string& name, const std::string&) {
-                                 sent.push_back(name);
+                                 if (name == "t") sent.push_back(name);
                                }});
     for (int i = 0; i < 10; ++i)
       ASSERT_TRUE(journal->write(test_record("outcome", std::to_string(i))));
-    EXPECT_EQ(sent.size(), 2U);
+    EXPECT_EQ(sent.size(), 3U);  // the first of them when the stream was made
   }
-  EXPECT_EQ(sent, std::vector<std::string>(3, "t"));
-  EXPECT_EQ(read(outside), read(stream() / "checkpoints"));
+  EXPECT_EQ(sent.size(), 4U);
+  std::string own;
+  const auto outside_notes = split_notes(read(outside)).value();
+  for (const std::string& note : outside_notes)
+    if (note.starts_with("sallyport-audit/t\n")) own += note + "\n";
+  EXPECT_EQ(own, read(stream() / "checkpoints"));
   EXPECT_THAT(read(outside), HasSubstr("sallyport-audit/t\n11\n"));
   {
     const auto journal = open({.checkpoint_interval = std::chrono::milliseconds{0}});
@@ -413,8 +453,9 @@ TEST_F(AuditJournal, CutsBackACheckpointThatADeathLeftTorn) {
     ASSERT_TRUE(open()->write(test_record("outcome", "1")));
   }
   const std::string first = read(stream() / "checkpoints");
-  for (std::size_t size = 0; size < first.size(); size += 13) {
-    write(stream() / "checkpoints", first + first.substr(0, size));
+  const std::string last = first.substr(first.rfind("sallyport-audit/"));
+  for (std::size_t size = 0; size < last.size(); size += 13) {
+    write(stream() / "checkpoints", first + last.substr(0, size));
     {
       ASSERT_TRUE(open()->write(test_record("outcome", "2")));
     }

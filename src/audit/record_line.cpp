@@ -14,6 +14,7 @@ namespace sallyport {
 namespace {
 
 constexpr std::size_t kDeepest = 200;
+constexpr std::size_t kUsualLine = 1024;
 
 struct Field {
   std::string_view key;
@@ -97,47 +98,50 @@ std::string escaped(std::string_view text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-Result<DraftRecord> DraftRecord::make(json::object record) try {
-  record["time"] = time_text(wall_clock_us());
-  record["prev"] = nullptr;
-  record["seq"] = nullptr;
-  std::vector<const json::key_value_pair*> members;
-  members.reserve(record.size());
+Result<DraftRecord> DraftRecord::make(const json::object& record) try {
+  const json::value time(time_text(wall_clock_us())), prev(to_hex(Hash{})), seq(0);
+  std::vector<std::pair<std::string_view, const json::value*>> members{
+      {"time", &time}, {"prev", &prev}, {"seq", &seq}};
+  members.reserve(record.size() + members.size());
   for (const auto& member : record) {
+    const std::string_view key = member.key();
     // Escaped, it could stand in another order than its bytes do.
-    if (!is_field_name(member.key()))
-      return fail(Reason::unavailable, quoted(member.key()) + " is no name of a field");
+    if (!is_field_name(key))
+      return fail(Reason::unavailable, quoted(key) + " is no name of a field");
     if (!is_plain_json(member.value(), kDeepest))
-      return fail(Reason::unavailable, "the record holds what is no JSON: " + quoted(member.key()));
-    members.push_back(&member);
+      return fail(Reason::unavailable, "the record holds what is no JSON: " + quoted(key));
+    if (key != "time" && key != "prev" && key != "seq") members.emplace_back(key, &member.value());
   }
-  std::ranges::sort(members, {},
-                    [](const auto* member) { return std::string_view(member->key()); });
+  std::ranges::sort(members, {}, [](const auto& member) { return member.first; });
   DraftRecord draft;
   std::string& text = draft.text_;
-  for (const auto* member : members) {
-    text.push_back(text.empty() ? '{' : ',');
-    text.append("\"").append(member->key()).append("\":");
-    if (member->key() == "prev") {
-      text.append("\"");
-      draft.prev_at_ = text.size();
-      text.append("\"");
-    } else if (member->key() == "seq") {
-      draft.seq_at_ = text.size();
-    } else {
-      text.append(to_utf8(canonical_json(member->value())));
-    }
+  text.reserve(kUsualLine);
+  for (const auto& [key, value] : members) {
+    text.append(text.empty() ? "{\"" : ",\"").append(key).append("\":");
+    if (key == "seq") draft.seq_ = {text.size(), 1};
+    append_canonical_json(text, *value);
   }
   text.push_back('}');
+  if (!is_utf8(text)) {
+    draft.seq_.begin = to_utf8(std::string_view(text).substr(0, draft.seq_.begin)).size();
+    text = to_utf8(text);
+  }
   if (draft.size() > kLongestRecord)
     return fail(Reason::unavailable,
                 "the record has " + std::to_string(text.size()) + " bytes, more than a record may",
                 "the most is " + std::to_string(kLongestRecord) +
                     " bytes; `audit: { arguments: hash }` keeps arguments out of it");
   // What could be written and not be read would end the log.
-  std::string line;
-  draft.append_line(line, 0, Hash{});
-  if (!read_record(line)) return fail(Reason::unavailable, "the record does not say what it is");
+  const auto view = read_record(text);
+  if (!view) return fail(Reason::unavailable, "the record does not say what it is");
+  const auto part = [&text](std::string_view piece) {
+    return piece.empty() ? Part{}
+                         : Part{static_cast<std::size_t>(piece.data() - text.data()), piece.size()};
+  };
+  draft.prev_ = part(view->prev);
+  draft.record_ = part(view->record);
+  draft.call_id_ = part(view->call_id);
+  draft.writer_ = part(view->writer);
   return draft;
 } catch (const std::exception& error) {
   return fail(Reason::unavailable, std::string("the record cannot be written: ") + error.what());
@@ -145,9 +149,18 @@ Result<DraftRecord> DraftRecord::make(json::object record) try {
 
 void DraftRecord::append_line(std::string& out, std::uint64_t seq, const Hash& prev) const {
   const std::string_view text = text_;
-  out.append(text.substr(0, prev_at_)).append(to_hex(prev));
-  out.append(text.substr(prev_at_, seq_at_ - prev_at_)).append(std::to_string(seq));
-  out.append(text.substr(seq_at_));
+  const std::size_t prev_end = prev_.begin + prev_.size, seq_end = seq_.begin + seq_.size;
+  out.append(text.substr(0, prev_.begin)).append(to_hex(prev));
+  out.append(text.substr(prev_end, seq_.begin - prev_end)).append(std::to_string(seq));
+  out.append(text.substr(seq_end));
+}
+
+RecordView DraftRecord::view() const {
+  RecordView view;
+  view.record = text_of(record_);
+  view.call_id = text_of(call_id_);
+  view.writer = text_of(writer_);
+  return view;
 }
 
 std::optional<RecordView> read_record(std::string_view line) {

@@ -19,27 +19,38 @@ constexpr std::size_t kTimeLength = 27;
 [[nodiscard]] std::string time_text(std::int64_t microseconds);
 [[nodiscard]] std::int64_t wall_clock_us();
 
-// A record that has all but its place.
-class DraftRecord {
- public:
-  // Adds `time`; `seq` and `prev` of the object are ignored. Bytes that are not UTF-8 are replaced:
-  // they would make the line no JSON. The error is `unavailable`: too long, or no JSON at all.
-  [[nodiscard]] static Result<DraftRecord> make(json::object record);
-
-  // Appends the line, without a line end.
-  void append_line(std::string& out, std::uint64_t seq, const Hash& prev) const;
-  [[nodiscard]] std::size_t size() const { return text_.size() + 100; }  // at most, as a line
-
- private:
-  std::string text_;
-  std::size_t prev_at_ = 0, seq_at_ = 0;
-};
-
 // What the log itself and its readers need of a line. Texts are as they stand there, escaped;
 // canonical JSON has one way to escape, so they can be compared with `escaped` ones.
 struct RecordView {
   std::uint64_t seq = 0;
   std::string_view prev, time, record, call_id, tenant, caller, tool, reason, status, writer;
+};
+
+// A record that has all but its place.
+class DraftRecord {
+ public:
+  // Adds `time`; `seq` and `prev` of the object are ignored. Bytes that are not UTF-8 are replaced:
+  // they would make the line no JSON. The error is `unavailable`: too long, or no JSON at all.
+  [[nodiscard]] static Result<DraftRecord> make(const json::object& record);
+
+  // Appends the line, without a line end.
+  void append_line(std::string& out, std::uint64_t seq, const Hash& prev) const;
+  [[nodiscard]] std::size_t size() const { return text_.size() + 100; }  // at most, as a line
+  // What is in it, as read_record would find it in the line, without its place.
+  [[nodiscard]] RecordView view() const;
+
+ private:
+  // A part of the text; the text itself may move.
+  struct Part {
+    std::size_t begin = 0, size = 0;
+  };
+  [[nodiscard]] std::string_view text_of(Part part) const {
+    return std::string_view(text_).substr(part.begin, part.size);
+  }
+
+  std::string text_;  // the line that the record would be as the first of a log
+  Part prev_, seq_;   // what its place changes
+  Part record_, call_id_, writer_;
 };
 
 // Finds the fields of a line in one pass. Nothing: it has no seq, prev and record, its keys are not

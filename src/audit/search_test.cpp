@@ -98,7 +98,7 @@ TEST_F(AuditSearch, FindsExactlyWhatAPlainReaderFinds) {
         query.limit = limit;
         query.most_bytes = most_bytes;
         std::vector<std::string> both;
-        for (const char* name : {"t", "u"}) {
+        for (const std::string name : {"t", "u", "0-nobody"}) {
           query.tenant = name;
           const auto expected = plain(query, name);
           EXPECT_EQ(found(query), expected);

@@ -5,7 +5,9 @@
 //   checkpoints      signed, oldest first
 //   head             where the last checkpoint stands in the log, to open it without reading it
 //   lock             locked for the time of one write
+//   listed           the stream of nobody has a record of this one
 //
+// The stream of nobody holds a record of each other stream, so that none can be taken away whole;
 // and `audit/writers`, of which each process that writes holds a byte locked.
 #pragma once
 

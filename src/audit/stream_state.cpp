@@ -90,7 +90,7 @@ StreamState head_from(const json::object& head) {
 
 }  // namespace
 
-void StreamState::add(std::string_view line, const RecordView& view, const Hash& leaf) {
+void StreamState::add(std::size_t size, const RecordView& view, const Hash& leaf) {
   if (view.record == "intent" && !view.call_id.empty())
     open.insert_or_assign(std::string(view.call_id),
                           OpenIntent{segment, offset, std::string(view.writer)});
@@ -99,7 +99,7 @@ void StreamState::add(std::string_view line, const RecordView& view, const Hash&
   if (view.record == "rotated") closed = true;
   tree.append(leaf);
   last = leaf;
-  offset += line.size() + 1;
+  offset += size + 1;
 }
 
 void StreamState::begin_next_segment() {
@@ -142,7 +142,7 @@ Result<std::optional<TornTail>> catch_up(int stream, Fd& file, StreamState& stat
           return damaged("record " + std::to_string(state.tree.size()) + " in " + name);
         }
         if (state.closed) return damaged(name + " goes on behind its end");
-        state.add(line, *view, leaf_hash(line));
+        state.add(line.size(), *view, leaf_hash(line));
         if (state.open.size() > 2 * kMostOpen) return damaged("too many calls without an outcome");
       }
       if (step == LineReader::Step::failed)
@@ -211,6 +211,17 @@ Result<void> write_head(int stream, const StreamState& state) {
     return fail(Reason::unavailable, SysError{"write", kHead, err});
   }
   return {};
+}
+
+std::optional<Hash> first_leaf(int stream) {
+  const auto file = open_private_file(stream, segment_name(1).c_str(), O_RDONLY);
+  if (!file || !file->valid()) return std::nullopt;
+  const auto size = size_of(file->get());
+  if (!size) return std::nullopt;
+  LineReader reader(file->get(), 0, *size);
+  std::string_view line;
+  if (reader.next(line) != LineReader::Step::line) return std::nullopt;
+  return leaf_hash(line);
 }
 
 std::optional<json::object> read_intent(int stream, const OpenIntent& intent) {

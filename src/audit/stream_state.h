@@ -29,8 +29,8 @@ struct StreamState {
   bool closed = false;       // the segment has its last record
   std::map<std::string, OpenIntent, std::less<>> open;  // by call_id
 
-  // Counts in a record that stands at `offset`; `line` is without its line end.
-  void add(std::string_view line, const RecordView& view, const Hash& leaf);
+  // Counts in a record that stands at `offset`; `size` is that of its line without the line end.
+  void add(std::size_t size, const RecordView& view, const Hash& leaf);
   void begin_next_segment();
 };
 
@@ -55,6 +55,10 @@ struct TornTail {
 // it is only there to save reading the log.
 [[nodiscard]] std::optional<StreamState> read_head(int stream);
 [[nodiscard]] Result<void> write_head(int stream, const StreamState& state);
+
+// The hash of the first record of a stream, which names it: one that was begun anew has another.
+// Empty: it has none.
+[[nodiscard]] std::optional<Hash> first_leaf(int stream);
 
 // The line of an intent, for its fields; nothing when it is not there any more.
 [[nodiscard]] std::optional<json::object> read_intent(int stream, const OpenIntent& intent);

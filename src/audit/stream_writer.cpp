@@ -66,14 +66,14 @@ json::object unknown_outcome(const std::string& call_id,
 StreamWriter::StreamWriter(const Shared& shared, std::string name)
     : shared_(shared), name_(std::move(name)) {}
 
-Result<void> StreamWriter::write(const DraftRecord& record, bool keep) {
-  Waiting own{.record = &record, .keep = keep};
+Result<void> StreamWriter::write(std::span<const DraftRecord> records, bool keep) {
+  Waiting own{.records = records, .keep = keep};
   return wait_for(own);
 }
 
-void StreamWriter::do_task(Task task) {
+Result<void> StreamWriter::do_task(Task task) {
   Waiting own{.task = task};
-  [[maybe_unused]] const auto done = wait_for(own);
+  return wait_for(own);
 }
 
 Result<void> StreamWriter::wait_for(Waiting& own) {
@@ -87,7 +87,8 @@ Result<void> StreamWriter::wait_for(Waiting& own) {
   // Our own is the first.
   std::size_t count = 0, bytes = 0;
   while (count < queue_.size() && (count == 0 || bytes < kMostBatch)) {
-    if (queue_[count]->record != nullptr) bytes += queue_[count]->record->size();
+    for (const DraftRecord& record : queue_[count]->records)
+      bytes += record.size();
     ++count;
   }
   const std::vector<Waiting*> batch(queue_.begin(), queue_.begin() + static_cast<long>(count));
@@ -114,15 +115,18 @@ Result<void> StreamWriter::wait_for(Waiting& own) {
 
 void StreamWriter::keep_outcomes(std::span<Waiting* const> batch) {
   for (const Waiting* each : batch)
-    if (each->keep && kept_.size() < kMostKept) kept_.push_back(*each->record);
+    for (const DraftRecord& record : each->records)
+      if (each->keep && kept_.size() < kMostKept) kept_.push_back(record);
 }
 
 Result<void> StreamWriter::commit(std::span<Waiting* const> batch) try {
-  // A new directory only for a record.
   const bool writes =
-      std::ranges::any_of(batch, [](const Waiting* each) { return each->record != nullptr; });
+      std::ranges::any_of(batch, [](const Waiting* each) { return !each->records.empty(); });
+  const bool begins = writes || std::ranges::any_of(batch, [](const Waiting* each) {
+                        return each->task == Task::begin;
+                      });
   if (!directory_) {
-    auto opened = open_directory(shared_.audit, name_, writes);
+    auto opened = open_directory(shared_.audit, name_, begins);
     if (!opened) return std::unexpected(std::move(opened.error()));
     if (!opened->valid()) return {};
     directory_ = std::move(*opened);
@@ -163,6 +167,15 @@ Result<void> StreamWriter::commit(std::span<Waiting* const> batch) try {
                  "`sallyport audit verify` says more; to begin a new log, move the directory "
                  "of the stream away and keep it");
     }
+    // The first checkpoint is made before the second record.
+    if (!*signed_off && state_.tree.size() > 1) {
+      loaded_ = false;
+      return load_result_ = fail(
+                 Reason::unavailable,
+                 "the checkpoints of the audit log of " + quoted(name_) + " are gone",
+                 "put them back; to begin a new log, move the directory of the stream away and "
+                 "keep it");
+    }
     checkpointed_ = *signed_off ? (*signed_off)->size : 0;
     checkpointed_at_ = monotonic_ns();
   }
@@ -191,8 +204,9 @@ Result<void> StreamWriter::commit(std::span<Waiting* const> batch) try {
   for (const DraftRecord& each : found)
     records.push_back(&each);
   for (const Waiting* each : batch)
-    if (each->record != nullptr) records.push_back(each->record);
-  if (!records.empty()) {
+    for (const DraftRecord& record : each->records)
+      records.push_back(&record);
+  if (!records.empty() || (begins && state_.tree.size() == 0)) {
     if (writes && state_.open.size() >= kMostOpen)
       return fail(Reason::unavailable, "too many calls have begun and not ended",
                   "wait until some have ended");
@@ -246,7 +260,10 @@ Result<void> StreamWriter::append(std::span<const DraftRecord* const> records) {
   }
   if (!file_ || state_.offset == 0)
     if (auto begun = begin_segment(); !begun) return begun;
-  return write_lines(records);
+  // Without one, nobody could tell later that all of them were taken away.
+  if (checkpointed_ == 0)
+    if (auto made = make_checkpoint(true); !made) return made;
+  return records.empty() ? Result<void>() : write_lines(records);
 }
 
 Result<void> StreamWriter::write_lines(std::span<const DraftRecord* const> records) {
@@ -267,10 +284,9 @@ Result<void> StreamWriter::write_lines(std::span<const DraftRecord* const> recor
       !written)
     return written;
   std::size_t begin = 0;
-  for (const auto& [end, leaf] : ends) {
-    const std::string_view line = std::string_view(bytes).substr(begin, end - begin);
-    const auto view = read_record(line);
-    state_.add(line, view.value(), leaf);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto& [end, leaf] = ends[i];
+    state_.add(end - begin, records[i]->view(), leaf);
     begin = end + 1;
   }
   return {};

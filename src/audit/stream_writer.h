@@ -26,20 +26,21 @@ class StreamWriter {
   };
   StreamWriter(const Shared& shared, std::string name);
 
-  // Durable when it returns. A `keep` record that cannot be written now is written later.
-  [[nodiscard]] Result<void> write(const DraftRecord& record, bool keep);
+  // Durable when it returns. `keep` records that cannot be written now are written later.
+  [[nodiscard]] Result<void> write(std::span<const DraftRecord> records, bool keep);
 
   enum class Task {
+    begin,       // make the stream, with its first segment and checkpoint, if there is none
     open,        // look what others left: a torn tail, calls without an outcome
     tick,        // the same, and a checkpoint if time asks for one
     checkpoint,  // the same, and a checkpoint if there are new records
   };
   // What goes wrong stays as it is for the next one to find, a writer at the latest.
-  void do_task(Task task);
+  Result<void> do_task(Task task);
 
  private:
   struct Waiting {
-    const DraftRecord* record = nullptr;
+    std::span<const DraftRecord> records = {};
     bool keep = false;
     std::optional<Task> task = {};
     bool done = false, leads = false;

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include "audit/chain_checker.h"
+#include "audit/record_line.h"
 #include "audit/stream_files.h"
+#include "audit/stream_state.h"
 #include "base/private_file.h"
 #include "base/text.h"
 
@@ -56,7 +58,11 @@ class StreamVerifier {
     report_.stream = std::move(name);
   }
 
-  Result<StreamReport> run(const std::vector<Checkpoint>& outside) {
+  // The streams that this one lists: name and hash of the first record, in hexadecimal.
+  using Listed = std::vector<std::pair<std::string, std::string>>;
+
+  Result<StreamReport> run(const std::vector<Checkpoint>& outside, Listed& listed) {
+    listed_ = &listed;
     for (const Checkpoint& checkpoint : outside)
       if (checkpoint.stream == report_.stream) checker_.expect(checkpoint);
     if (auto read = take_checkpoints(); !read) return std::unexpected(std::move(read.error()));
@@ -65,6 +71,8 @@ class StreamVerifier {
     report_.covered = checker_.covered();
     report_.covered_at = checker_.covered_at();
     if (!report_.bad) report_.bad = checker_.bad();
+    if (!report_.bad && report_.checkpoints == 0 && report_.records > 1)
+      report_.bad = BadPlace{.file = kCheckpoints, .what = "the checkpoints of the log are gone"};
     return std::move(report_);
   }
 
@@ -151,6 +159,7 @@ class StreamVerifier {
         return false;
       }
       if (!checker_.feed(line, name, number)) return false;
+      if (report_.stream == kNobody) note_listed(line);
       report_.bytes += line.size() + 1;
       if (checker_.size() >= ahead_)
         if (auto read = take_checkpoints(); !read) return std::unexpected(std::move(read.error()));
@@ -158,7 +167,20 @@ class StreamVerifier {
     }
   }
 
+  void note_listed(std::string_view line) {
+    const auto view = read_record(line);
+    if (!view || view->record != "stream") return;
+    const auto value = parse_json(line);
+    if (!value) return;
+    const auto text = [&](const char* key) {
+      const json::value* field = value->as_object().if_contains(key);
+      return field != nullptr && field->is_string() ? std::string(field->get_string()) : "";
+    };
+    listed_->emplace_back(text("stream"), text("first"));
+  }
+
   int directory_;
+  Listed* listed_ = nullptr;
   const VerifyingKey& key_;
   NoteReader notes_;
   ChainChecker checker_;
@@ -168,6 +190,36 @@ class StreamVerifier {
   std::uint64_t last_size_ = 0;
   std::uint64_t ahead_ = 0;  // the size of the last checkpoint that was read
 };
+
+// Whether every stream that was ever begun is there, and is the one that was begun.
+void check_listed(int audit, const StreamVerifier::Listed& listed, VerifyReport& report) {
+  const auto report_of = [&report](std::string_view name) -> StreamReport& {
+    const auto found = std::ranges::find(report.streams, name, &StreamReport::stream);
+    if (found != report.streams.end()) return *found;
+    return report.streams.emplace_back(StreamReport{.stream = std::string(name)});
+  };
+  const auto refuse = [](StreamReport& stream, std::string what) {
+    if (!stream.bad)
+      stream.bad = BadPlace{.file = stream.stream, .seq = 0, .what = std::move(what)};
+  };
+  // One that has nothing but its beginning may not have been listed yet.
+  if (std::ranges::any_of(report.streams, [](const auto& each) { return each.records > 1; }) &&
+      report_of(kNobody).records == 0)
+    refuse(report_of(kNobody), "the whole stream is gone, with its list of all others");
+  for (const auto& [name, first] : listed) {
+    StreamReport& stream = report_of(name);
+    if (stream.records == 0) {
+      refuse(stream, "the whole stream is gone");
+      continue;
+    }
+    const auto directory = open_directory(audit, name, false);
+    const auto now = directory && directory->valid() ? first_leaf(directory->get()) : std::nullopt;
+    if (!now || to_hex(*now) != first)
+      refuse(stream,
+             "the stream was taken away and begun anew: its first record is not the one "
+             "that was listed");
+  }
+}
 
 }  // namespace
 
@@ -217,6 +269,7 @@ Result<VerifyReport> verify_audit(int state_directory, const VerifyOptions& opti
     return fail(Reason::argument, "there is no stream " + quoted(options.stream));
 
   VerifyReport report;
+  StreamVerifier::Listed listed;
   for (const std::string& name : *names) {
     if (!is_stream_name(name))
       return fail(Reason::argument, quoted(name) + " is no name of a stream");
@@ -232,10 +285,11 @@ Result<VerifyReport> verify_audit(int state_directory, const VerifyOptions& opti
     auto notes = open_private_file(directory->get(), kCheckpoints, O_RDONLY);
     if (!notes) return std::unexpected(std::move(notes.error()));
     StreamVerifier verifier(directory->get(), name, *key, NoteReader(std::move(*notes)));
-    auto stream = verifier.run(outside);
+    auto stream = verifier.run(outside, listed);
     if (!stream) return std::unexpected(std::move(stream.error()));
     report.streams.push_back(std::move(*stream));
   }
+  if (options.stream.empty() && audit->valid()) check_listed(audit->get(), listed, report);
   return report;
 }
 

@@ -10,18 +10,25 @@
 namespace sallyport {
 
 class WriteWatch {
+ private:
+  struct Records {
+    std::int64_t began;
+    std::size_t count;
+  };
+
  public:
-  // One record that is being written, for as long as this lives.
+  // Records that are being written, for as long as this lives.
   class Write {
    public:
-    explicit Write(WriteWatch& watch) : watch_(watch), place_(watch.begin()) {}
+    explicit Write(WriteWatch& watch, std::size_t records = 1)
+        : watch_(watch), place_(watch.begin(records)) {}
     ~Write() { watch_.end(place_); }
     Write(const Write&) = delete;
     Write& operator=(const Write&) = delete;
 
    private:
     WriteWatch& watch_;
-    std::list<std::int64_t>::iterator place_;
+    std::list<Records>::iterator place_;
   };
 
   struct Lag {
@@ -31,21 +38,25 @@ class WriteWatch {
   [[nodiscard]] Lag lag(std::int64_t now_ns = monotonic_ns()) const {
     const std::lock_guard lock(mutex_);
     if (began_.empty()) return {};
-    return {.waiting = began_.size(), .oldest_us = (now_ns - began_.front()) / 1000};
+    return {.waiting = waiting_, .oldest_us = (now_ns - began_.front().began) / 1000};
   }
 
  private:
-  std::list<std::int64_t>::iterator begin() {
+  std::list<Records>::iterator begin(std::size_t count) {
     const std::lock_guard lock(mutex_);
-    return began_.insert(began_.end(), monotonic_ns());  // in order: the clock is read in here
+    waiting_ += count;
+    // In order: the clock is read in here.
+    return began_.insert(began_.end(), {.began = monotonic_ns(), .count = count});
   }
-  void end(std::list<std::int64_t>::iterator place) {
+  void end(std::list<Records>::iterator place) {
     const std::lock_guard lock(mutex_);
+    waiting_ -= place->count;
     began_.erase(place);
   }
 
   mutable std::mutex mutex_;
-  std::list<std::int64_t> began_;  // the oldest first
+  std::list<Records> began_;  // the oldest first
+  std::uint64_t waiting_ = 0;
 };
 
 }  // namespace sallyport

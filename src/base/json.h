@@ -32,6 +32,7 @@ struct JsonLimits {
 // The value as text that depends on nothing but the value: keys in the order of their bytes, no
 // blanks, a double in the shortest form that reads back as the same double (1.0 keeps its point).
 [[nodiscard]] std::string canonical_json(const json::value& value);
+void append_canonical_json(std::string& out, const json::value& value);
 
 // Two numbers in the order of their exact values; an integer is never rounded to a double for it.
 // Neither may be NaN.

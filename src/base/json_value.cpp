@@ -35,12 +35,20 @@ std::strong_ordering compare_with_double(Wide a, double b) {
 
 void append_text(std::string& out, std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
+  const auto is_plain = [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+  };
   out.push_back('"');
-  for (const char c : text) {
+  while (!text.empty()) {
+    const auto plain =
+        static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const char c = text.front();
+    text.remove_prefix(1);
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && c != '"' && c != '\\') {
-      out.push_back(c);
-    } else if (byte < 0x20) {
+    if (byte < 0x20) {
       out.append("\\u00");
       out.push_back(kHex[byte / 16]);
       out.push_back(kHex[byte % 16]);
@@ -61,58 +69,6 @@ void append_number(std::string& out, Number number) {
   // Without it, 1.0 would read back as an integer.
   if (std::is_floating_point_v<Number> && text.find_first_of(".en") == std::string_view::npos)
     out.append(".0");
-}
-
-void append_value(std::string& out, const json::value& value) {
-  switch (value.kind()) {
-    case json::kind::null:
-      out.append("null");
-      break;
-    case json::kind::bool_:
-      out.append(value.get_bool() ? "true" : "false");
-      break;
-    case json::kind::int64:
-      append_number(out, value.get_int64());
-      break;
-    case json::kind::uint64:
-      append_number(out, value.get_uint64());
-      break;
-    case json::kind::double_:
-      append_number(out, value.get_double());
-      break;
-    case json::kind::string:
-      append_text(out, {value.get_string().data(), value.get_string().size()});
-      break;
-    case json::kind::array: {
-      char before = '[';
-      for (const json::value& item : value.get_array()) {
-        out.push_back(before);
-        append_value(out, item);
-        before = ',';
-      }
-      out.append(before == '[' ? "[]" : "]");
-      break;
-    }
-    case json::kind::object: {
-      std::vector<const json::key_value_pair*> members;
-      members.reserve(value.get_object().size());
-      for (const json::key_value_pair& member : value.get_object())
-        members.push_back(&member);
-      std::ranges::sort(members, {}, [](const json::key_value_pair* member) {
-        return std::string_view(member->key().data(), member->key().size());
-      });
-      char before = '{';
-      for (const json::key_value_pair* member : members) {
-        out.push_back(before);
-        append_text(out, {member->key().data(), member->key().size()});
-        out.push_back(':');
-        append_value(out, member->value());
-        before = ',';
-      }
-      out.append(before == '{' ? "{}" : "}");
-      break;
-    }
-  }
 }
 
 std::size_t mix(std::size_t seed, std::size_t hash) {
@@ -142,9 +98,61 @@ bool is_plain_json(const json::value& value, std::size_t max_depth) {
   }
 }
 
+void append_canonical_json(std::string& out, const json::value& value) {
+  switch (value.kind()) {
+    case json::kind::null:
+      out.append("null");
+      break;
+    case json::kind::bool_:
+      out.append(value.get_bool() ? "true" : "false");
+      break;
+    case json::kind::int64:
+      append_number(out, value.get_int64());
+      break;
+    case json::kind::uint64:
+      append_number(out, value.get_uint64());
+      break;
+    case json::kind::double_:
+      append_number(out, value.get_double());
+      break;
+    case json::kind::string:
+      append_text(out, {value.get_string().data(), value.get_string().size()});
+      break;
+    case json::kind::array: {
+      char before = '[';
+      for (const json::value& item : value.get_array()) {
+        out.push_back(before);
+        append_canonical_json(out, item);
+        before = ',';
+      }
+      out.append(before == '[' ? "[]" : "]");
+      break;
+    }
+    case json::kind::object: {
+      std::vector<const json::key_value_pair*> members;
+      members.reserve(value.get_object().size());
+      for (const json::key_value_pair& member : value.get_object())
+        members.push_back(&member);
+      std::ranges::sort(members, {}, [](const json::key_value_pair* member) {
+        return std::string_view(member->key().data(), member->key().size());
+      });
+      char before = '{';
+      for (const json::key_value_pair* member : members) {
+        out.push_back(before);
+        append_text(out, {member->key().data(), member->key().size()});
+        out.push_back(':');
+        append_canonical_json(out, member->value());
+        before = ',';
+      }
+      out.append(before == '{' ? "{}" : "}");
+      break;
+    }
+  }
+}
+
 std::string canonical_json(const json::value& value) {
   std::string out;
-  append_value(out, value);
+  append_canonical_json(out, value);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace sallyport {
@@ -89,7 +90,26 @@ Utf8Char first_utf8_char(std::string_view bytes) {
   return {.code = code, .length = length, .valid = true};
 }
 
+bool is_utf8(std::string_view bytes) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080;
+  while (!bytes.empty()) {
+    std::uint64_t eight = 0;
+    if (bytes.size() >= sizeof(eight)) {
+      std::memcpy(&eight, bytes.data(), sizeof(eight));
+      if ((eight & kHighBits) == 0) {
+        bytes.remove_prefix(sizeof(eight));
+        continue;
+      }
+    }
+    const Utf8Char c = first_utf8_char(bytes);
+    if (!c.valid) return false;
+    bytes.remove_prefix(c.length);
+  }
+  return true;
+}
+
 std::string to_utf8(std::string_view bytes) {
+  if (is_utf8(bytes)) return std::string(bytes);
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {

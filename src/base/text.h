@@ -23,6 +23,8 @@ struct Utf8Char {
 // as the Unicode standard recommends, so that two correct decoders agree on the number of U+FFFD.
 [[nodiscard]] Utf8Char first_utf8_char(std::string_view bytes);
 
+[[nodiscard]] bool is_utf8(std::string_view bytes);
+
 // `bytes` with everything that is not UTF-8 replaced by U+FFFD. Valid UTF-8 comes back unchanged.
 [[nodiscard]] std::string to_utf8(std::string_view bytes);
 

@@ -34,6 +34,8 @@ constexpr Gate kWayOut[] = {
     {"trim", trim},          // is it small enough?
 };
 
+const CallStreams kNoStreams;
+
 // Envelopes are made once per tool and caller: they depend on nothing else.
 class Envelopes {
  public:
@@ -82,6 +84,16 @@ void stop(Passage& passage, Block block) {
   result.collected.clear();
 }
 
+// Nothing that happens within a call ends the process, or another call.
+void guard(Passage& passage, const auto& step) {
+  try {
+    step();
+  } catch (const std::exception& error) {  // out of memory, no more threads
+    stop(passage, {Reason::internal, "boundary", to_utf8(error.what()),
+                   "the call may have run; look into its records", Status::error});
+  }
+}
+
 Pass pass_all(std::span<const Gate> gates, Passage& passage) {
   for (const Gate& gate : gates)
     if (Pass block = gate.pass(passage)) return block;
@@ -110,16 +122,18 @@ struct Boundary::State {
   mutable std::mutex mutex;  // for the pointer only: what it points to does not change
   std::shared_ptr<InForce> policy;
 
-  [[nodiscard]] Result<void> write(json::object record) {
-    const WriteWatch::Write watched(writes);
-    return journal->write(std::move(record));
-  }
+  [[nodiscard]] std::vector<Result<void>> write(std::span<Trip* const> trips,
+                                                json::object (*record_of)(const Passage&));
 
   [[nodiscard]] std::shared_ptr<InForce> in_force() const {
     const std::lock_guard lock(mutex);
     return policy;
   }
 
+  Passage enter(const CallRequest& request, const CallStreams& streams) const {
+    return enter(request, streams,
+                 request.dry_run ? Passage::Purpose::dry_run : Passage::Purpose::run);
+  }
   Passage enter(const CallRequest& request, const CallStreams& streams,
                 Passage::Purpose purpose) const {
     const std::shared_ptr<InForce> now = in_force();
@@ -230,36 +244,98 @@ void Boundary::tick() {
 }
 
 CallResult Boundary::decide(const CallRequest& request) const {
-  Passage passage = state_->enter(request, {}, Passage::Purpose::decide);
+  Passage passage = state_->enter(request, kNoStreams, Passage::Purpose::decide);
   if (Pass block = State::way_in(passage)) stop(passage, std::move(*block));
   return std::move(passage.result);
 }
 
-CallResult Boundary::call(const CallRequest& request, const CallStreams& streams) {
-  const auto purpose = request.dry_run ? Passage::Purpose::dry_run : Passage::Purpose::run;
-  Passage passage = state_->enter(request, streams, purpose);
+// A call on its way, and how far it came.
+struct Boundary::Trip {
+  Passage passage;
+  bool goes_on = false;  // the gates let it in
   bool ran = false;
-  try {
-    ran = pass(passage);
-  } catch (const std::exception& error) {  // out of memory, no more threads
-    stop(passage, {Reason::internal, "boundary", to_utf8(error.what()),
-                   "the call may have run; look into its records", Status::error});
-  }
-  settle(passage, ran);
+};
 
-  if (auto written = state_->write(outcome_record(passage)); !written)
-    stop(passage, {Reason::unavailable, "audit",
-                   std::string(ran ? "the call ran" : "the call was refused") +
-                       ", but its outcome cannot be recorded: " + written.error().message,
-                   written.error().hint, ran ? Status::error : Status::blocked});
-  passage.note("outcome");
-  passage.result.stages = std::move(passage.stages);
-  return std::move(passage.result);
+CallResult Boundary::call(const CallRequest& request, const CallStreams& streams) {
+  Trip trip{state_->enter(request, streams)};
+  travel({&trip, 1});
+  return std::move(trip.passage.result);
+}
+
+void Boundary::call_together(std::span<TogetherCall> calls) {
+  std::vector<Trip> trips;
+  trips.reserve(calls.size());
+  for (TogetherCall& call : calls)
+    trips.push_back({state_->enter(call.request, call.streams)});
+  travel(trips);
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    calls[i].result = std::move(trips[i].passage.result);
+}
+
+bool Boundary::is_inline(const std::string& tool) const {
+  const auto now = state_->in_force();
+  const auto function = now->functions.find(tool);
+  return function != now->functions.end() && function->second.tool.tier != Tier::thread;
+}
+
+std::vector<Result<void>> Boundary::State::write(std::span<Trip* const> trips,
+                                                 json::object (*record_of)(const Passage&)) {
+  if (trips.empty()) return {};
+  try {
+    const WriteWatch::Write watched(writes, trips.size());
+    std::vector<json::object> records;
+    records.reserve(trips.size());
+    for (const Trip* trip : trips)
+      records.push_back(record_of(trip->passage));
+    return journal->write_all(std::move(records));
+  } catch (const std::exception& error) {  // out of memory
+    return {trips.size(), fail(Reason::unavailable, to_utf8(error.what()))};
+  }
+}
+
+// The path of every call. Records of several are written at once.
+void Boundary::travel(std::span<Trip> trips) {
+  std::vector<Trip*> going;
+  for (Trip& trip : trips) {
+    guard(trip.passage, [&] { go_in(trip); });
+    if (trip.goes_on) going.push_back(&trip);
+  }
+  const auto intents = state_->write(going, intent_record);
+  for (std::size_t i = 0; i < going.size(); ++i) {
+    Passage& passage = going[i]->passage;
+    if (intents[i]) {
+      passage.note("intent");
+      guard(passage, [&] { run(*going[i]); });
+    } else {
+      const Error& error = intents[i].error();
+      stop(passage, {Reason::unavailable, "audit", "the call cannot be recorded: " + error.message,
+                     error.hint});
+    }
+  }
+  std::vector<Trip*> all;
+  for (Trip& trip : trips) {
+    settle(trip);
+    all.push_back(&trip);
+  }
+  const auto outcomes = state_->write(all, outcome_record);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Passage& passage = all[i]->passage;
+    if (!outcomes[i]) {
+      const Error& error = outcomes[i].error();
+      stop(passage, {Reason::unavailable, "audit",
+                     std::string(all[i]->ran ? "the call ran" : "the call was refused") +
+                         ", but its outcome cannot be recorded: " + error.message,
+                     error.hint, all[i]->ran ? Status::error : Status::blocked});
+    }
+    passage.note("outcome");
+    passage.result.stages = std::move(passage.stages);
+  }
 }
 
 CallResult Boundary::refuse(const CallRequest& request, Reason reason, std::string rule,
                             std::string message, std::string hint) {
-  Passage passage = state_->enter(request, {}, Passage::Purpose::run);
+  Trip trip{state_->enter(request, kNoStreams)};
+  Passage& passage = trip.passage;
   // For the record: who it was, as far as that is known.
   [[maybe_unused]] const Pass unknown = identify(passage);
   // Of an address that is locked out nothing more is recorded: it could fill the disk.
@@ -269,40 +345,41 @@ CallResult Boundary::refuse(const CallRequest& request, Reason reason, std::stri
       return std::move(passage.result);
     }
   stop(passage, {reason, std::move(rule), std::move(message), std::move(hint)});
-  settle(passage, false);
-  if (auto written = state_->write(outcome_record(passage)); !written)
+  settle(trip);
+  Trip* const trips[] = {&trip};
+  if (const auto written = state_->write(trips, outcome_record).front(); !written)
     stop(passage, {Reason::unavailable, "audit",
                    "the call was refused, and that cannot be recorded: " + written.error().message,
                    written.error().hint});
   return std::move(passage.result);
 }
 
-bool Boundary::pass(Passage& passage) {
+void Boundary::go_in(Trip& trip) {
+  Passage& passage = trip.passage;
   Pass refused = State::way_in(passage);
   passage.note("gates");
-  if (refused) return stop(passage, std::move(*refused)), false;
-  if (passage.purpose == Passage::Purpose::dry_run) {
+  if (refused) return stop(passage, std::move(*refused));
+  if (passage.purpose == Passage::Purpose::dry_run)
     passage.result.message = "dry run: this call would run";
-    return false;
-  }
-  if (auto written = state_->write(intent_record(passage)); !written)
-    return stop(passage,
-                {Reason::unavailable, "audit",
-                 "the call cannot be recorded: " + written.error().message, written.error().hint}),
-           false;
-  passage.note("intent");
-  Pass not_run = run_tool(passage);
-  passage.note("run");
-  if (not_run) return stop(passage, std::move(*not_run)), false;
-  if (Pass block = pass_all(kWayOut, passage)) stop(passage, std::move(*block));
-  passage.note("way_out");
-  return true;
+  else
+    trip.goes_on = true;
 }
 
-void Boundary::settle(Passage& passage, bool ran) {
+void Boundary::run(Trip& trip) {
+  Passage& passage = trip.passage;
+  Pass not_run = run_tool(passage);
+  passage.note("run");
+  if (not_run) return stop(passage, std::move(*not_run));
+  if (Pass block = pass_all(kWayOut, passage)) stop(passage, std::move(*block));
+  passage.note("way_out");
+  trip.ran = true;
+}
+
+void Boundary::settle(Trip& trip) {
   Ledger& ledger = *state_->ledger;
+  Passage& passage = trip.passage;
   CallResult& result = passage.result;
-  if (passage.ticket && ran)
+  if (passage.ticket && trip.ran)
     ledger.settle(*passage.ticket, Duration(result.usage.cpu_user_us + result.usage.cpu_system_us));
   else if (passage.ticket) {
     ledger.withdraw(*passage.ticket);

@@ -418,6 +418,44 @@ TEST(Boundary, TakesFunctionsOnlyOnceAndOnlyWithABody) {
   EXPECT_FALSE(boundary.add(echo("bad_schema", {}, object(R"({"id": {"type": "integre"}})"))));
 }
 
+TEST(Boundary, TakesSeveralCallsThroughTogetherEachOnItsOwn) {
+  Boundary boundary = open(R"(
+version: 1
+roles: { agent: { permissions: [go] } }
+callers: { ann: { role: agent } }
+tools:
+  say:   { tier: inline, needs: [go], args: { word: { type: string } } }
+  throw: { tier: inline, needs: [go] }
+  twice: { tier: inline, needs: [go], rate: 1/h }
+)");
+  add(boundary, echo("say", {}));
+  add(boundary, echo("twice", {}));
+  add(boundary, {.name = "throw", .body = [](const json::object&) -> Result<json::value> {
+                   throw std::runtime_error("no");
+                 }});
+  EXPECT_TRUE(boundary.is_inline("say"));
+  EXPECT_FALSE(boundary.is_inline("nothing"));
+  std::vector<TogetherCall> calls;
+  calls.push_back({.request = request("ann", "say", R"({"word": "a"})")});
+  calls.push_back({.request = request("ann", "say", R"({"word": 1})")});
+  calls.push_back({.request = request("ann", "throw")});
+  calls.push_back({.request = request("ann", "twice")});
+  calls.push_back({.request = request("ann", "twice")});
+  calls.push_back({.request = request("eve", "say")});
+  calls.push_back({.request = request("ann", "say", R"({"word": "b"})")});
+  calls.back().request.dry_run = true;
+  boundary.call_together(calls);
+  EXPECT_EQ(calls[0].result.data, json::value({{"word", "a"}}));
+  EXPECT_EQ(calls[1].result.reason, Reason::argument);
+  EXPECT_EQ(calls[2].result.reason, Reason::exit);
+  EXPECT_EQ(calls[3].result.status, Status::success);
+  EXPECT_EQ(calls[4].result.reason, Reason::rate_limit);
+  EXPECT_EQ(calls[5].result.reason, Reason::permission);
+  EXPECT_EQ(calls[6].result.status, Status::success);
+  EXPECT_FALSE(calls[6].result.data);
+  boundary.call_together({});
+}
+
 TEST(Boundary, IsSafeToCallFromManyThreads) {
   Boundary boundary = open(R"(
 version: 1

@@ -1,8 +1,4 @@
 // Calls over HTTP: made, followed, fetched, cancelled.
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 
@@ -11,14 +7,13 @@
 #include "base/text.h"
 #include "policy/rules.h"
 #include "serve/call_body.h"
+#include "serve/pending_call.h"
 #include "serve/routes.h"
 
 namespace sallyport {
 namespace {
 
 constexpr std::string_view kEvents = "text/event-stream";
-constexpr const char* kMalformed = "request.body";  // the rule of a body that cannot be read
-using Parse = Result<void> (*)(std::string_view body, CallRequest& request);
 
 bool wants_events(const HttpRequest& request) {
   return request.header("accept").find(kEvents) != std::string_view::npos;
@@ -37,9 +32,9 @@ std::string trace_of(const HttpRequest& request) {
   return std::string(text);
 }
 
-HttpResponse result_response(const CallResult& result) {
-  HttpResponse response{.status = result.rule == kMalformed ? 400 : http_status(result),
-                        .body = json::serialize(to_json(result)) + "\n"};
+HttpResponse result_response(const CallResult& result, std::string_view text) {
+  HttpResponse response{.status = result.rule == kMalformedBody ? 400 : http_status(result),
+                        .body = std::string(text) + "\n"};
   response.headers.emplace_back("Sallyport-Call-Id", result.call_id);
   // Nobody knows when a call that is in flight will end.
   const std::int64_t wait_ms = result.retry_after_ms.value_or(1000);
@@ -75,101 +70,37 @@ void name_code(const Rules& rules, CallRequest& request) {
   request.arguments.erase("code");
 }
 
-// Reads what the tool writes, until both streams end.
-void relay(ServedCall& call, Fd output, Fd error) {
-  struct {
-    const char* name;
-    Fd fd;
-  } streams[] = {{"stdout", std::move(output)}, {"stderr", std::move(error)}};
-  char piece[16384];
-  while (streams[0].fd || streams[1].fd) {
-    pollfd waiting[] = {{streams[0].fd.get(), POLLIN, 0}, {streams[1].fd.get(), POLLIN, 0}};
-    if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return;
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (!streams[i].fd || waiting[i].revents == 0) continue;
-      const ssize_t size = ::read(streams[i].fd.get(), piece, sizeof(piece));
-      if (size > 0)
-        call.add_output(streams[i].name, {piece, static_cast<std::size_t>(size)});
-      else if (size == 0 || errno != EINTR)
-        streams[i].fd.reset();
-    }
-  }
-}
-
-bool make_pipe(Fd& read_end, Fd& write_end) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
-  read_end = Fd(ends[0]);
-  write_end = Fd(ends[1]);
-  return true;
-}
-
-CallResult run_streaming(Boundary& boundary, ServedCall& call, const CallRequest& request) {
-  Fd output, output_write, error, error_write;
-  CallStreams streams{.cancel = call.cancel_descriptor()};
-  if (!make_pipe(output, output_write) || !make_pipe(error, error_write))
-    return boundary.call(request, streams);  // nothing is lost: all of it is in the result
-  streams.output = output_write.get();
-  streams.error = error_write.get();
-  std::thread reader([&call, output = std::move(output), error = std::move(error)]() mutable {
-    relay(call, std::move(output), std::move(error));
-  });
-  CallResult result = boundary.call(request, streams);
-  output_write.reset();
-  error_write.reset();
-  reader.join();
-  return result;
-}
-
-// Counts and traces a call that has ended. A name that a client made up must not become a label.
-void tell(Service& service, const Policy& policy, const CallRequest& request,
-          const std::string& tenant, const CallResult& result, std::int64_t total_us) {
-  const bool known = !result.tier.empty() || policy.rules().tools.contains(request.tool);
-  const CallLabels labels{.tool = known ? request.tool : "", .tenant = tenant};
-  service.metrics.observe(result, labels, total_us);
-  if (service.traces != nullptr) service.traces->record(result, labels, request.trace, total_us);
-}
-
-// Hands the call to the queue; `then` gets its result. The body, which `parse` reads the rest of
-// the request from, waits as it came: values of JSON can be ten times as large.
-void start(Exchange& exchange, CallRequest request, bool streaming, Parse parse,
-           std::function<void(const CallResult&)> then,
+// Hands the call to the queue; `then` gets its result.
+void start(Exchange& exchange, CallRequest request, bool streaming, PendingCall::Parse parse,
+           ServedCall::Then then,
            const std::function<void(const std::shared_ptr<ServedCall>&)>& begun) {
   Service& service = exchange.service;
   request.caller = exchange.visitor.caller;
-  request.scopes = exchange.visitor.scopes;
-  request.key_id = exchange.visitor.key_id;
+  request.scopes = std::move(exchange.visitor.scopes);
+  request.key_id = std::move(exchange.visitor.key_id);
   request.address = exchange.request.address;
   request.trace = trace_of(exchange.request);
   request.call_id = make_call_id();
-  const std::string tenant = exchange.visitor.tenant;
-  const auto call = service.board.begin(request.call_id, tenant, request.caller, request.tool);
-  call->when_done(std::move(then));
-  begun(call);
+  const std::string& tenant = exchange.visitor.tenant;
+  auto served = service.board.begin(request.call_id, tenant, request.caller, request.tool);
+  served->when_done(std::move(then));
+  begun(served);
 
-  const std::size_t bytes = exchange.request.body.size();
-  const auto body = std::make_shared<std::string>(std::move(exchange.request.body));
-  const auto shared = std::make_shared<CallRequest>(std::move(request));
-  const std::int64_t arrived = monotonic_ns();
-  const auto finish = [&service, call, shared, tenant, arrived,
-                       policy = exchange.policy](const CallResult& result) {
-    tell(service, policy, *shared, tenant, result, (monotonic_ns() - arrived) / 1000);
-    call->finish(result);
-    service.board.ended(call, std::chrono::steady_clock::now());
-  };
-  if (service.queue.push(tenant, bytes, [&service, call, shared, body, parse, streaming, finish] {
-        if (auto parsed = parse(*body, *shared); !parsed)
-          return finish(service.boundary.refuse(*shared, Reason::argument, kMalformed,
-                                                parsed.error().message, parsed.error().hint));
-        body->clear();
-        body->shrink_to_fit();
-        finish(streaming ? run_streaming(service.boundary, *call, *shared)
-                         : service.boundary.call(*shared, {.cancel = call->cancel_descriptor()}));
-      }))
-    return;
-  finish(service.boundary.refuse(*shared, Reason::concurrency, "service.queue",
-                                 "too many calls of this tenant are waiting",
-                                 "wait for some of them to end"));
+  const bool light = !streaming && service.boundary.is_inline(request.tool);
+  const auto call =
+      std::make_shared<PendingCall>(PendingCall{.service = service,
+                                                .policy = exchange.policy,
+                                                .tenant = tenant,
+                                                .made = {.request = std::move(request)},
+                                                .served = std::move(served),
+                                                .body = std::move(exchange.request.body),
+                                                .parse = parse,
+                                                .streaming = streaming,
+                                                .arrived_ns = monotonic_ns()});
+  const std::size_t bytes = call->body.size();
+  if (!(light ? service.lanes.push(tenant, bytes, call)
+              : service.queue.push(tenant, bytes, [call] { run_call(*call); })))
+    turn_away(*call);
 }
 
 // Only its own caller, and whoever administers the tenant, may look at a call.
@@ -222,15 +153,15 @@ void handle_call(Exchange exchange) {
     request.idempotency_key = key;
   if (wants_events(exchange.request)) {
     return start(
-        exchange, std::move(request), true, parse_body, [](const CallResult&) {},
+        exchange, std::move(request), true, parse_body, [](const auto&, const auto&) {},
         [&](const auto& call) { follow(exchange, call, 0); });
   }
   const auto responder = std::make_shared<Responder>(std::move(exchange.responder));
   ServiceMetrics& metrics = exchange.service.metrics;
   start(
       exchange, std::move(request), false, parse_body,
-      [responder, &metrics](const CallResult& result) {
-        HttpResponse response = result_response(result);
+      [responder, &metrics](const CallResult& result, const EndedCall& ended) {
+        HttpResponse response = result_response(result, ended.json);
         metrics.http_status(response.status);
         responder->send(std::move(response));
       },
@@ -251,7 +182,7 @@ void handle_execute(Exchange exchange) {
   ServiceMetrics& metrics = exchange.service.metrics;
   start(
       exchange, std::move(*request), false, nothing_to_parse,
-      [responder, &metrics](const CallResult& result) {
+      [responder, &metrics](const CallResult& result, const EndedCall&) {
         metrics.http_status(200);
         responder->send(execute_response(result));
       },
@@ -268,7 +199,7 @@ void refuse_stranger(Exchange exchange, std::string_view why) {
         request, Reason::permission, "callers", why,
         "send Authorization: Bearer KEY; `sallyport key add CALLER` makes one");
     shared->service.metrics.observe(result, {}, 0);
-    HttpResponse response = result_response(result);
+    HttpResponse response = result_response(result, json::serialize(to_json(result)));
     response.status = result.reason == Reason::permission ? 401 : response.status;
     shared->send(std::move(response));
   };

@@ -46,13 +46,14 @@ void handle_tools(Exchange exchange) {
 
 void handle_metrics(Exchange exchange) {
   const HttpNumbers numbers = exchange.service.http();
-  MetricGauges gauges{.calls_in_flight = exchange.service.board.in_flight(),
-                      .calls_waiting = exchange.service.queue.waiting(),
-                      .connections = numbers.connections,
-                      .connections_accepted = numbers.accepted,
-                      .http_requests = numbers.requests,
-                      .http_refused = numbers.refused,
-                      .policy = exchange.policy.hash()};
+  MetricGauges gauges{
+      .calls_in_flight = exchange.service.board.in_flight(),
+      .calls_waiting = exchange.service.queue.waiting() + exchange.service.lanes.waiting(),
+      .connections = numbers.connections,
+      .connections_accepted = numbers.accepted,
+      .http_requests = numbers.requests,
+      .http_refused = numbers.refused,
+      .policy = exchange.policy.hash()};
   const AuditLag lag = exchange.service.boundary.audit_lag();
   gauges.audit_waiting = lag.waiting;
   gauges.audit_lag_us = static_cast<std::uint64_t>(lag.oldest_us);

@@ -71,16 +71,16 @@ tools: {}
                                 .body = [](const json::object& arguments) -> Result<json::value> {
                                   return arguments.at("text");
                                 }}));
-    service_ = std::make_unique<Service>(Service{.boundary = *boundary_,
-                                                 .keys = *keys_,
-                                                 .board = board_,
-                                                 .queue = *queue_,
-                                                 .metrics = metrics_,
-                                                 .state = state_.get(),
-                                                 .http = [] { return HttpNumbers{}; },
-                                                 .reload = [] { return Result<void>(); },
-                                                 .can_run = [] { return Result<void>(); },
-                                                 .ready = ready_});
+    service_.reset(new Service{.boundary = *boundary_,
+                               .keys = *keys_,
+                               .board = board_,
+                               .queue = *queue_,
+                               .metrics = metrics_,
+                               .state = state_.get(),
+                               .http = [] { return HttpNumbers{}; },
+                               .reload = [] { return Result<void>(); },
+                               .can_run = [] { return Result<void>(); },
+                               .ready = ready_});
   }
   ~Api() override {
     queue_.reset();  // its workers use all of the others

@@ -32,14 +32,26 @@ ServedCall::ServedCall(std::string id, std::string tenant, std::string caller, s
     : id(std::move(id)),
       tenant(std::move(tenant)),
       caller(std::move(caller)),
-      tool(std::move(tool)),
-      cancel_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      tool(std::move(tool)) {}
 
 void ServedCall::cancel() {
   const std::lock_guard lock(mutex_);
   if (result_ != nullptr) return;
+  cancelled_ = true;
   const std::uint64_t one = 1;
-  (void)!::write(cancel_.get(), &one, sizeof(one));
+  if (cancel_) (void)!::write(cancel_.get(), &one, sizeof(one));
+}
+
+bool ServedCall::is_cancelled() const {
+  const std::lock_guard lock(mutex_);
+  return cancelled_;
+}
+
+int ServedCall::cancel_descriptor() {
+  const std::lock_guard lock(mutex_);
+  if (!cancel_ && result_ == nullptr)
+    cancel_ = Fd(::eventfd(cancelled_ ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return cancel_.get();
 }
 
 void ServedCall::add_event(std::string_view name, std::string_view data) {
@@ -66,7 +78,7 @@ void ServedCall::flush_partial() {
 }
 
 void ServedCall::finish(const CallResult& result) {
-  std::vector<std::function<void(const CallResult&)>> waiting;
+  std::vector<Then> waiting;
   {
     const std::lock_guard lock(mutex_);
     if (result_ != nullptr) return;
@@ -83,7 +95,7 @@ void ServedCall::finish(const CallResult& result) {
     cancel_.reset();  // calls that have ended are kept, and descriptors are few
   }
   for (const auto& then : waiting)
-    then(result);
+    then(result, *result_);
 }
 
 std::shared_ptr<const EndedCall> ServedCall::result() const {
@@ -117,7 +129,7 @@ bool ServedCall::follow(std::shared_ptr<HttpStream> reader, std::uint64_t after)
   return true;
 }
 
-void ServedCall::when_done(std::function<void(const CallResult&)> then) {
+void ServedCall::when_done(Then then) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(then));
 }

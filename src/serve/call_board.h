@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/fd.h"
@@ -35,7 +36,9 @@ class ServedCall {
 
   // Makes the call end; one that waits for a worker ends before it begins.
   void cancel();
-  [[nodiscard]] int cancel_descriptor() const { return cancel_.get(); }
+  [[nodiscard]] bool is_cancelled() const;
+  // Readable once it is cancelled; it lives until the call is finished. -1: there are no more.
+  [[nodiscard]] int cancel_descriptor();
 
   // A piece of what the tool wrote. Bytes that are not whole characters yet wait for the next one.
   void add_output(std::string_view stream, std::string_view bytes);
@@ -50,21 +53,23 @@ class ServedCall {
   // result, as server-sent events, and closes. False: it has too many readers.
   [[nodiscard]] bool follow(std::shared_ptr<HttpStream> reader, std::uint64_t after);
 
-  // Called once with the result, on the thread that brings it.
+  // Called once with the result, and what is kept of it, on the thread that brings it.
   // To be called before it can have ended.
-  void when_done(std::function<void(const CallResult&)> then);
+  using Then = std::function<void(const CallResult& result, const EndedCall& ended)>;
+  void when_done(Then then);
 
  private:
   void add_event(std::string_view name, std::string_view data);  // with the lock held
   void flush_partial();
 
-  Fd cancel_;
+  Fd cancel_;  // made when somebody asks for it
+  bool cancelled_ = false;
   mutable std::mutex mutex_;
   std::vector<std::string> events_;             // number i+1 at i, as they are sent
   std::map<std::string, std::string> partial_;  // by stream: the beginning of a character
   std::uint64_t bytes_ = 0;
   std::vector<std::shared_ptr<HttpStream>> readers_;
-  std::vector<std::function<void(const CallResult&)>> waiting_;
+  std::vector<Then> waiting_;
   std::shared_ptr<const EndedCall> result_;
 };
 
@@ -107,7 +112,7 @@ class CallBoard {
 
   CallBoardLimits limits_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<ServedCall>> calls_;
+  std::unordered_map<std::string, std::shared_ptr<ServedCall>> calls_;
   std::map<std::string, TenantCalls> ended_;  // by tenant
   std::size_t in_flight_ = 0;
 };

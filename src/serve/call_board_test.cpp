@@ -158,7 +158,8 @@ TEST(ServedCall, CanBeCancelledUntilItHasEnded) {
 TEST(ServedCall, TellsThoseWhoWaitOnce) {
   ServedCall call("id", "acme", "vera", "python");
   int told = 0;
-  call.when_done([&](const CallResult& result) { told += result.output == "x" ? 1 : 100; });
+  call.when_done(
+      [&](const CallResult& result, const EndedCall&) { told += result.output == "x" ? 1 : 100; });
   call.finish(result_of("x"));
   call.finish(result_of("y"));
   EXPECT_EQ(told, 1);

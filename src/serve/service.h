@@ -8,8 +8,10 @@
 #include "access/keys.h"
 #include "sallyport/boundary.h"
 #include "serve/call_board.h"
+#include "serve/call_lanes.h"
 #include "serve/call_queue.h"
 #include "serve/metrics.h"
+#include "serve/pending_call.h"
 #include "serve/traces.h"
 
 namespace sallyport {
@@ -26,6 +28,7 @@ struct Service {
   std::function<Result<void>()> can_run;  // whether there is a launcher
   std::atomic<bool>& ready;               // false: draining
   Traces* traces = nullptr;               // none: nobody collects them
+  CallLanes lanes{queue, [](const std::vector<CallLanes::Call>& calls) { run_together(calls); }};
 };
 
 }  // namespace sallyport
