@@ -1,6 +1,9 @@
 #include "audit/export.h"
 
+#include <algorithm>
 #include <ctime>
+
+#include "base/text.h"
 
 namespace sallyport {
 namespace {
@@ -49,11 +52,15 @@ std::optional<ExportFormat> parse_export_format(std::string_view text) {
 }
 
 std::string csv_cell(std::string_view text) {
-  constexpr std::string_view kFormula = "=+-@\t\r";
+  // The last four are = + - @ in full width, which some spreadsheets take for the same.
+  constexpr std::string_view kFormula[] = {"=",  "+",      "-",      "@",      "\t",    "\r",
+                                           "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"};
   std::string cell;
-  if (!text.empty() && kFormula.contains(text[0])) cell.push_back('\'');
-  cell.append(text);
-  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+  if (std::ranges::any_of(kFormula,
+                          [text](std::string_view sign) { return text.starts_with(sign); }))
+    cell.push_back('\'');
+  cell.append(escape_for_terminal(text));
+  if (cell.find_first_of(",\"") == std::string::npos) return cell;
   std::string quoted = "\"";
   for (const char c : cell) {
     if (c == '"') quoted.push_back('"');

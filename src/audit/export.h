@@ -24,7 +24,9 @@ enum class ExportFormat { jsonl, ocsf, csv };
 [[nodiscard]] json::object ocsf_event(const std::string& stream, const json::object& record);
 
 // One cell of a CSV. A spreadsheet takes what begins with = + - @ (or a tab) for a formula, so such
-// a cell gets a ' in front: a caller's name must not run in the office.
+// a cell gets a ' in front: a caller's name must not run in the office. Nor must it colour the
+// terminal that shows the file: control characters are written out, a line end as \n, so that a
+// record is one line.
 [[nodiscard]] std::string csv_cell(std::string_view text);
 
 }  // namespace sallyport

@@ -28,10 +28,27 @@ TEST(AuditExport, WritesCellsThatNoSpreadsheetRuns) {
   EXPECT_TRUE(header.starts_with("time,stream,seq,"));
   EXPECT_EQ(std::ranges::count(header, ','), std::ranges::count(row, ',') - 1)
       << "but for the one in the tool's name";
-  for (const char* evil : {"=1", "+1", "-1", "@x", "\tx", "\rx"})
-    EXPECT_NE(csv_cell(evil).find('\''), std::string::npos) << evil;
+  for (const char* evil : {"=1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "\uff1d1", "\uff20x"})
+    EXPECT_TRUE(csv_cell(evil).starts_with('\'')) << evil;
+  EXPECT_EQ(csv_cell("=HYPERLINK(\"http://x\",1)"), "\"'=HYPERLINK(\"\"http://x\"\",1)\"");
   EXPECT_EQ(csv_cell("a=b"), "a=b");
-  EXPECT_EQ(csv_cell("-\n"), "\"'-\n\"");
+  EXPECT_EQ(csv_cell("-\n"), "'-\\n");
+  EXPECT_EQ(csv_cell(""), "");
+}
+
+TEST(AuditExport, WritesCellsThatNoTerminalObeys) {
+  EXPECT_EQ(csv_cell("a\x1b[2Jb"), "a\\x1b[2Jb");
+  EXPECT_EQ(csv_cell("a\u009b2Jb"), "a\\u{009b}2Jb") << "a control sequence in one character";
+  EXPECT_EQ(csv_cell("a\u202eb"), "a\\u{202e}b") << "text that runs backwards";
+  EXPECT_EQ(csv_cell("a\r\nb"), "a\\x0d\\nb") << "a record that looks like two";
+  EXPECT_EQ(csv_cell("Zo\u00eb"), "Zo\u00eb");
+  const std::string row = export_record(
+      ExportFormat::csv, "acme",
+      R"({"caller":"\u001b]0;x\u0007","record":"intent","rule":"a\nb","seq":1,"tool":"\u007f"})");
+  EXPECT_TRUE(row.ends_with("\r\n"));
+  EXPECT_TRUE(std::ranges::none_of(row.substr(0, row.size() - 2), [](unsigned char c) {
+    return c < 0x20 || c == 0x7f;
+  })) << row;
 }
 
 TEST(AuditExport, MakesEventsOfApiActivity) {

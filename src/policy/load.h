@@ -103,6 +103,7 @@ void check_rules(const Node& root, const Rules& rules, Notes& notes);
 [[nodiscard]] SectionText ceiling_network_section();
 [[nodiscard]] SectionText credential_section();
 [[nodiscard]] SectionText audit_section();
+[[nodiscard]] SectionText price_section();
 [[nodiscard]] SectionText test_section();
 [[nodiscard]] SectionText policy_section();
 

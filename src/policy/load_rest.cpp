@@ -104,18 +104,25 @@ std::optional<std::string> read_recording(const Spot& at) {
   return read_choice(at, kWays);
 }
 
-void read_price(const Spot& at, AuditRules& audit) {
-  for_each_entry(at, [&](const Node& key, const Spot& value) {
-    if (!check_key(value, key, NameKind::plain)) return;
-    if (const auto amount = read_amount(value)) audit.price[key.text] = *amount;
-  });
+// A unit that nothing is counted in would make calls look free.
+void read_unit(const Spot& at, AuditRules& audit) {
+  if (const auto amount = read_amount(at)) audit.price[std::string(at.key())] = *amount;
 }
+
+constexpr std::string_view kAmountValue = R"({"type": "number", "minimum": 0})";
+constexpr Field<AuditRules> kPrice[] = {
+    {"call", kAmountValue, "A call.", read_unit},
+    {"cpu_hour", kAmountValue, "An hour of CPU time.", read_unit},
+    {"wall_hour", kAmountValue, "An hour from begin to end.", read_unit},
+    {"memory_gib_hour", kAmountValue, "An hour with 1 GiB of memory, at the peak.", read_unit},
+    {"output_gb", kAmountValue, "1 GB of output.", read_unit},
+};
 
 constexpr Field<AuditRules> kAudit[] = {
     {"arguments", R"({"enum": ["redacted", "full", "hash", "none"]})",
      "How arguments are recorded; `redacted`.", into<&AuditRules::arguments, read_recording>},
-    {"price", R"({"type": "object", "additionalProperties": {"type": "number", "minimum": 0}})",
-     "What a unit costs, by name, such as `cpu_hour`.", read_price},
+    {"price", R"({"$ref": "#/$defs/price"})", "What a call costs, as `cost` of its record.",
+     [](const Spot& at, AuditRules& audit) { read_section<AuditRules>(at, kPrice, audit); }},
 };
 
 std::optional<std::string> read_expectation(const Spot& at) {
@@ -197,6 +204,9 @@ SectionText credential_section() {
 }
 SectionText audit_section() {
   return {"audit", "What is recorded of calls.", texts_of<AuditRules>(kAudit)};
+}
+SectionText price_section() {
+  return {"price", "What a unit costs, in any currency.", texts_of<AuditRules>(kPrice)};
 }
 SectionText test_section() {
   return {"test", "A call and what the policy must decide about it.", texts_of<PolicyTest>(kTest)};

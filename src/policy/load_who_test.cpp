@@ -32,6 +32,12 @@ TEST(PolicySections, MistakesAboutCallersAndTheRestAreNamed) {
       {kVersion "audit: {price: {cpu_hour: -1}}\n",
        "f:2:27: audit.price.cpu_hour: a number is wanted here, and this is '-1' (write a number "
        "from 0 in plain digits, such as 0.05)"},
+      {kVersion "audit:\n  price:\n    call: 1\n    cpu_hours: 0.05\n",
+       "f:5:5: audit.price.cpu_hours: there is no key 'cpu_hours' here (did you mean "
+       "'cpu_hour'?)"},
+      {kVersion "audit: {price: {gpu_day: 1}}\n",
+       "f:2:17: audit.price.gpu_day: there is no key 'gpu_day' here (the keys here are call, "
+       "cpu_hour, wall_hour, memory_gib_hour, output_gb)"},
       {kVersion "tenants: {a: {budget: {cpu: 2h}}}\n",
        "f:2:29: tenants.a.budget.cpu: '2h' does not say that it is for one day (write 2h/day)"},
       {kVersion "tenants: {a: {budget: {egress: 1GB/h}}}\n",
@@ -54,6 +60,18 @@ TEST(PolicySections, MistakesAboutCallersAndTheRestAreNamed) {
        "it (write inject: bearer, or env: NAME)"},
   };
   expect_problems(kRows);
+}
+
+TEST(PolicySections, APriceIsOfAUnitThatIsCounted) {
+  const auto policy = Policy::parse(kVersion
+                                    "audit: {price: {call: 1, cpu_hour: 0.5, wall_hour: 2, "
+                                    "memory_gib_hour: 3, output_gb: 4}}\n");
+  ASSERT_TRUE(policy);
+  EXPECT_EQ(policy->rules().audit.price, (std::map<std::string, double>{{"call", 1},
+                                                                        {"cpu_hour", 0.5},
+                                                                        {"wall_hour", 2},
+                                                                        {"memory_gib_hour", 3},
+                                                                        {"output_gb", 4}}));
 }
 
 TEST(PolicySections, ARoleIsAListOrAMapping) {

@@ -263,5 +263,24 @@ TEST(Starter, LoadsAsItIsWithoutWarnings) {
   }
 }
 
+TEST(Starter, HasCallersForTheServiceThatOnlyNeedTheirCommentSignsRemoved) {
+  std::string text = starter_policy();
+  EXPECT_FALSE(Policy::parse(text)->rules().callers.contains("admin")) << "nobody is by default";
+  for (const std::string line : {"operator: [", "administrator: [", "ops: {", "admin: {"}) {
+    const std::size_t sign = text.find("  # " + line);
+    ASSERT_NE(sign, std::string::npos) << line;
+    text.erase(sign + 2, 2);
+  }
+  const auto policy = Policy::parse(text);
+  ASSERT_TRUE(policy) << problems_of(policy);
+  EXPECT_TRUE(policy->warnings().empty());
+  const auto permissions = [&](const char* caller) {
+    const Rules& rules = policy->rules();
+    return rules.roles.at(rules.callers.at(caller).role).permissions;
+  };
+  EXPECT_EQ(permissions("ops"), (std::vector<std::string>{"read:metrics", "read:audit"}));
+  EXPECT_EQ(permissions("admin"), std::vector<std::string>{"admin"});
+}
+
 }  // namespace
 }  // namespace sallyport

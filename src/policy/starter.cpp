@@ -18,10 +18,15 @@ version: 1
 roles:                        # permissions by role; the words are yours, `admin` implies all of them
   reader: [read:files]
   worker: [read:files, write:files, execute:code]
+  # operator: [read:metrics, read:audit]
+  # administrator: [admin]
 
 callers:                      # who may call
   agent: { role: worker, rate: [30/min, 500/h] }
   guest: { role: reader, rate: 10/min }
+  # For those who run the service: `ops` reads metrics and the audit log, `admin` may do everything.
+  # ops: { role: operator }
+  # admin: { role: administrator }
 
 # Whoever is refused ten times in five minutes is refused everything for a quarter of an hour. By
 # address too (`by: [caller, address]`) where callers do not share one.

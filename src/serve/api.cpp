@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "http/parse.h"
 #include "policy/envelope.h"
 #include "policy/rules.h"
 #include "serve/routes.h"
@@ -182,6 +183,43 @@ HttpResponse problem(unsigned status, Reason reason, std::string_view message,
       {"status", "blocked"}, {"reason", name_of(reason)}, {"message", to_utf8(message)}};
   if (!hint.empty()) body["hint"] = to_utf8(hint);
   return {.status = status, .body = json::serialize(body) + "\n"};
+}
+
+HttpResponse server_problem(unsigned status, std::string_view sentence, const HttpLimits& limits) {
+  const auto kib = [](std::size_t bytes) { return std::to_string(bytes >> 10) + " KiB"; };
+  const auto seconds = [](std::chrono::milliseconds time) {
+    return std::to_string(std::chrono::ceil<std::chrono::seconds>(time).count()) + " seconds";
+  };
+  std::string hint;
+  switch (status) {
+    case 408:
+      hint = "all headers have to come within " + seconds(limits.header_time) +
+             ", and the body within " + seconds(limits.body_time);
+      break;
+    case 413:
+      hint = "a body may have " + std::to_string(limits.body_bytes >> 20) + " MiB, and " +
+             kib(kStrangersBody) + " without a key that is known";
+      break;
+    case 414:
+      hint = "the request line and all headers may have " + kib(limits.header_bytes) + ", and " +
+             kib(HttpHeadParser::kLongestRequestLine) + " of them are for the request line";
+      break;
+    case 421:
+      hint =
+          "allowed are localhost, the addresses that are listened on, and the names that "
+          "`sallyport serve --host NAME` gives";
+      break;
+    case 431:
+      hint = "the request line and all headers may have " + kib(limits.header_bytes) + ", and " +
+             std::to_string(HttpHeadParser::kMostHeaders) + " headers are the most";
+      break;
+    case 503:
+      hint = "try again in a second";
+      break;
+    default:
+      break;
+  }
+  return problem(status, status >= 500 ? Reason::unavailable : Reason::argument, sentence, hint);
 }
 
 void answer(Service& service, HttpRequest request, Responder responder) {

@@ -20,6 +20,13 @@ void answer(Service& service, HttpRequest request, Responder responder);
 [[nodiscard]] HttpResponse problem(unsigned status, Reason reason, std::string_view message,
                                    std::string_view hint = {});
 
+inline constexpr std::size_t kStrangersBody = 64 << 10;  // without a key that is known
+
+// What the server answers by itself to a request that no handler gets, with a hint at what would be
+// allowed.
+[[nodiscard]] HttpResponse server_problem(unsigned status, std::string_view sentence,
+                                          const HttpLimits& limits);
+
 // The status for the result of a call.
 [[nodiscard]] unsigned http_status(const CallResult& result);
 

@@ -271,6 +271,26 @@ TEST(Openapi, DescribesEveryRouteWithSchemasThatCompile) {
   EXPECT_THAT(text, Not(HasSubstr("schemas/\"")));
 }
 
+TEST(ServerProblem, SaysWhatWouldBeAllowed) {
+  HttpLimits limits;
+  const auto hint = [&limits](unsigned status) {
+    const HttpResponse response = server_problem(status, "No.", limits);
+    EXPECT_EQ(response.status, status);
+    const auto body = json::parse(response.body).as_object();
+    EXPECT_EQ(body.at("message"), "No.");
+    return body.contains("hint") ? std::string(body.at("hint").as_string()) : std::string();
+  };
+  EXPECT_THAT(hint(408), HasSubstr("within 10 seconds, and the body within 30 seconds"));
+  EXPECT_THAT(hint(413), HasSubstr("16 MiB, and 64 KiB without a key"));
+  EXPECT_THAT(hint(414), HasSubstr("8 KiB"));
+  EXPECT_THAT(hint(421), HasSubstr("--host NAME"));
+  EXPECT_THAT(hint(431), HasSubstr("16 KiB, and 100 headers"));
+  EXPECT_THAT(hint(503), HasSubstr("again"));
+  EXPECT_EQ(hint(400), "") << "the sentence says it all";
+  limits.header_bytes = 4096;
+  EXPECT_THAT(hint(431), HasSubstr("4 KiB")) << "as it is set";
+}
+
 TEST(HttpStatus, IsSaidForEveryReason) {
   for (const ReasonText& row : kReasons) {
     CallResult result;

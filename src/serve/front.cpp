@@ -23,7 +23,6 @@ namespace {
 constexpr std::chrono::seconds kReloadPatience{30};  // for the keeper's answer
 constexpr std::chrono::seconds kAfterCut{8};         // for results of calls that were cut
 
-constexpr std::size_t kStrangersBody = 64 << 10;  // without a key that is known
 constexpr std::size_t kMostForAReader = 8 << 20;  // of a stream, that wait
 
 // A policy that a keeper passed on; it was checked there, but this process trusts nobody with what
@@ -117,9 +116,8 @@ void obey(const FrontSettings& settings, Service& service, ReloadWatch& watch, H
     auto message = receive_control(settings.control.get());
     if (!message || message->kind == ControlKind::stop) return drain(settings, service, server);
     if (message->kind == ControlKind::policy) put_in_force(message->text, settings, service, watch);
-    if (message->kind == ControlKind::bad) {
+    if (message->kind == ControlKind::bad) {  // the keeper has logged it
       service.metrics.reloaded(false);
-      log_line("policy", {{"state", "refused"}, {"message", message->text}});
       watch.done(fail(Reason::argument, message->text));
     }
   }
@@ -217,14 +215,15 @@ int run_front(FrontSettings settings) {
   auto operators = open_operator_socket(state->get());
   if (!operators) return cannot_serve(operators.error());
   settings.http.listeners.push_back(std::move(*operators));
+  const HttpLimits limits = settings.http.limits;
   auto opened = HttpServer::open(
       std::move(settings.http),
       [&service](HttpRequest request, Responder responder) {
         answer(service, std::move(request), std::move(responder));
       },
-      [&metrics](unsigned status, std::string_view sentence) {
+      [&metrics, limits](unsigned status, std::string_view sentence) {
         metrics.http_status(status);
-        return problem(status, status >= 500 ? Reason::unavailable : Reason::argument, sentence);
+        return server_problem(status, sentence, limits);
       });
   if (!opened) return cannot_serve(opened.error());
   server = std::move(*opened);

@@ -95,6 +95,20 @@ bool is_within(const std::string& file, const std::string& directory) {
   return std::ranges::mismatch(outer, inner).in1 == outer.end();
 }
 
+// Keys and results that go in the clear where others may listen are worth a line; a service behind
+// a proxy on another machine may want it so.
+void warn_of_clear_text(const std::vector<Listener>& listeners) {
+  std::string open;
+  for (const Listener& listener : listeners)
+    if (listener.tcp && !listener.name.starts_with("127.") && !listener.name.starts_with("[::1]:"))
+      open.append(open.empty() ? "" : ", ").append(listener.name);
+  if (!open.empty())
+    log_line("warning",
+             {{"on", open},
+              {"message", "without TLS, keys and results can be read and changed on the network"},
+              {"hint", "give --certificate and --key, or listen on 127.0.0.1 behind a proxy"}});
+}
+
 int keep_service(const ServeOptions& options, Front front) {
   auto activated = take_activated_listeners();
   if (!activated) return refuse(activated.error());
@@ -139,6 +153,7 @@ int keep_service(const ServeOptions& options, Front front) {
   for (const Listener& listener : *listeners)
     log_line("listening",
              {{"on", listener.name}, {"tls", listener.tcp && !tls->certificate.empty()}});
+  if (tls->certificate.empty()) warn_of_clear_text(*listeners);
   // What a service that was killed left behind; and on a delegated cgroup it moves this process,
   // and so all that it starts, out of the way of the cells' groups.
   sweep_cgroups();

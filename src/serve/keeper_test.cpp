@@ -27,6 +27,7 @@ namespace sallyport {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kPolicy = "version: 1\nroles: {r: {permissions: [p]}}\n";
 
@@ -340,6 +341,27 @@ TEST_F(Keepers, RefuseASocketThatSomebodyAnswersOn) {
   EXPECT_THAT(log(), HasSubstr("another program answers there"));
   pid_ = first;
   EXPECT_GT(front_pid(), 0) << "and leave it to him";
+}
+
+TEST_F(Keepers, WarnOnceOfClearTextThatLeavesTheMachine) {
+  options_.listen.insert(options_.listen.end(), {"0.0.0.0:0", "[::1]:0", "127.0.0.1:0"});
+  start();
+  EXPECT_GT(front_pid(), 0);
+  const std::string said = log();
+  const std::size_t at = said.find(R"("event":"warning","on":"0.0.0.0:)");
+  ASSERT_NE(at, std::string::npos) << said;
+  const std::string line = said.substr(at, said.find('\n', at) - at);
+  EXPECT_THAT(line, HasSubstr("without TLS"));
+  EXPECT_THAT(line, Not(HasSubstr("::1")));
+  EXPECT_THAT(line, Not(HasSubstr("127.0.0.1:")));
+  EXPECT_EQ(said.find("\"warning\"", at + line.size()), std::string::npos) << said;
+}
+
+TEST_F(Keepers, WarnOfNothingOnTheLoopback) {
+  options_.listen.insert(options_.listen.end(), {"[::1]:0", "127.0.0.1:0"});
+  start();
+  EXPECT_GT(front_pid(), 0);
+  EXPECT_THAT(log(), Not(HasSubstr("\"warning\"")));
 }
 
 TEST_F(Keepers, ServeOnSocketsThatSystemdHasOpened) {

@@ -379,6 +379,14 @@ TEST_P(Serve, APolicyIsReadAgainAndABadOneLeavesTheOldOneInForce) {
   // A file whose own tests fail is bad too.
   own.write_policy(changed + "tests: [{ as: vera, call: bye, expect: blocked }]\n");
   EXPECT_EQ(own.post("/v1/policy/reload", "", boss).status, 422);
+  // All that was logged of the file before has been read with this.
+  ASSERT_TRUE(own.says("test failed"));
+  const std::string log = own.log();
+  const std::size_t told = log.find("policy.yaml:2:");
+  ASSERT_NE(told, std::string::npos) << log;
+  EXPECT_THAT(log.substr(log.rfind('\n', told), told - log.rfind('\n', told)),
+              HasSubstr("the old one stays in force"));
+  EXPECT_EQ(log.find("policy.yaml:2:", log.find('\n', told)), std::string::npos) << "once: " << log;
   own.write_policy(kPolicy);
   EXPECT_EQ(own.post("/v1/policy/reload", "", vera).status, 403);
   EXPECT_EQ(own.post("/v1/policy/reload", "", boss).status, 200);
@@ -457,9 +465,23 @@ TEST_P(Serve, AnswersOnItsUnixSocketToo) {
 // A page of another site that the browser of somebody on this machine shows must not be able to
 // call: neither by its own name resolving to us, nor across origins.
 TEST_P(Serve, RefusesForeignHostsAndOrigins) {
-  EXPECT_EQ(service().curl({"-H", "Host: evil.example.com"}, "/healthz").status, 421);
+  const Reply foreign = service().curl({"-H", "Host: evil.example.com"}, "/healthz");
+  EXPECT_EQ(foreign.status, 421);
+  EXPECT_THAT(foreign.text("hint"), HasSubstr("--host"));
   EXPECT_EQ(service().curl({"-H", "Origin: http://evil.example.com"}, "/healthz").status, 421);
   EXPECT_EQ(service().curl({"-H", "Host: localhost"}, "/healthz").status, 200);
+}
+
+TEST_P(Serve, SaysHowMuchItTakesToThoseWhoSendMore) {
+  const Reply body = service().post("/execute", std::string(65 << 10, 'x'), "");
+  EXPECT_EQ(body.status, 413);
+  EXPECT_THAT(body.text("hint"), HasSubstr("64 KiB"));
+  const Reply headers = service().curl({"-H", "X-Long: " + std::string(17 << 10, 'x')}, "/healthz");
+  EXPECT_EQ(headers.status, 431);
+  EXPECT_THAT(headers.text("hint"), HasSubstr("16 KiB"));
+  const Reply target = service().get("/" + std::string(17 << 10, 'x'));
+  EXPECT_EQ(target.status, 414);
+  EXPECT_THAT(target.text("hint"), HasSubstr("8 KiB"));
 }
 
 TEST_P(Serve, TheFrontHasNoPrivilegesAndTheLauncherListensToNobodyElse) {

@@ -1,5 +1,7 @@
 #include "door/cli/audit_command.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,11 +15,9 @@
 #include "audit/record_line.h"
 #include "audit/stream_files.h"
 #include "base/file.h"
-#include "base/parse.h"
 #include "base/text.h"
-#include "door/cli/mixed_words.h"
+#include "door/cli/audit_request.h"
 #include "door/cli/process.h"
-#include "sallyport/units.h"
 
 namespace sallyport {
 namespace {
@@ -25,106 +25,9 @@ namespace {
 constexpr int kGood = 0, kBad = 1;
 constexpr std::size_t kTailLines = 10;
 constexpr std::chrono::milliseconds kPoll{200};
+constexpr std::string_view kNameState = "name the state directory of the calls with --state DIR";
 
 using Verb = AuditRequest::Verb;
-
-struct VerbText {
-  std::string_view name;
-  Verb verb;
-};
-constexpr VerbText kVerbs[] = {
-    {"verify", Verb::verify},        {"prove", Verb::prove}, {"tail", Verb::tail},
-    {"search", Verb::search},        {"show", Verb::show},   {"export", Verb::export_},
-    {"checkpoint", Verb::checkpoint}};
-
-template <std::string AuditQuery::* Field>
-Result<void> set_query(AuditRequest& request, std::string_view value) {
-  request.query.*Field = value;
-  return {};
-}
-
-template <std::string AuditRequest::* Field>
-Result<void> set_text(AuditRequest& request, std::string_view value) {
-  request.*Field = value;
-  return {};
-}
-
-template <bool AuditRequest::* Field>
-Result<void> turn_on(AuditRequest& request, std::string_view) {
-  request.*Field = true;
-  return {};
-}
-
-Result<void> set_limit(AuditRequest& request, std::string_view value) {
-  const auto number = whole_number<std::size_t>(value);
-  if (!number) return fail(Reason::argument, quoted(value) + " is no number", "0 means all");
-  request.query.limit = *number;
-  request.limited = true;
-  return {};
-}
-
-Result<void> set_seq(AuditRequest& request, std::string_view value) {
-  request.seq = whole_number<std::uint64_t>(value);
-  if (!request.seq) return fail(Reason::argument, quoted(value) + " is no number of a record");
-  return {};
-}
-
-Result<void> set_format(AuditRequest& request, std::string_view value) {
-  const auto format = parse_export_format(value);
-  if (!format)
-    return fail(Reason::argument, quoted(value) + " is not a format", "write jsonl, ocsf or csv");
-  request.format = *format;
-  return {};
-}
-
-constexpr Option<AuditRequest> kAuditOptions[] = {
-    {"tenant", "NAME", "Which records", "Of this tenant. Without it: of all.",
-     set_query<&AuditQuery::tenant>},
-    {"caller", "NAME", "Which records", "Of this caller.", set_query<&AuditQuery::caller>},
-    {"tool", "NAME", "Which records", "Of calls of this tool.", set_query<&AuditQuery::tool>},
-    {"status", "STATUS", "Which records", "success, error, killed or blocked.",
-     set_query<&AuditQuery::status>},
-    {"reason", "REASON", "Which records", "With this reason.", set_query<&AuditQuery::reason>},
-    {"record", "KIND", "Which records", "intent, outcome, or a record of the log itself.",
-     set_query<&AuditQuery::record>},
-    {"since", "TIME", "Which records",
-     "Not before: a time in UTC such as 2026-10-04 or 2026-10-04T12:30:00Z, or 2h for the last two "
-     "hours.",
-     set_query<&AuditQuery::since>},
-    {"until", "TIME", "Which records", "Before.", set_query<&AuditQuery::until>},
-    {"limit", "N", "Which records", "At most so many; 0: all.", set_limit},
-    {"oldest-first", "", "Which records", "In the order in which they were written.",
-     [](AuditRequest& request, std::string_view) {
-       request.query.newest_first = false;
-       return Result<void>();
-     }},
-    {"key", "KEY", "Checking",
-     "The public key, or a file that holds it. Without it: audit-key.pub.",
-     set_text<&AuditRequest::key>},
-    {"checkpoint", "FILE", "Checking", "Checkpoints that were kept elsewhere: the log must agree.",
-     [](AuditRequest& request, std::string_view value) {
-       request.outside.emplace_back(value);
-       return Result<void>();
-     },
-     nullptr, Times::many},
-    {"seq", "N", "Checking", "The number of the record to prove; needs --tenant.", set_seq},
-    {"check", "FILE", "Checking", "Check a proof, without the log.",
-     set_text<&AuditRequest::check>},
-    {"state", "DIR", "Options",
-     "The state directory of the calls. Without it, the private one of the user who asks.",
-     set_text<&AuditRequest::state>},
-    {"format", "jsonl|ocsf|csv", "Options", "The form of an export.", set_format,
-     [](const AuditRequest&) { return std::string("jsonl"); }},
-    {"follow", "", "Options", "Go on as records are written; also -f.",
-     turn_on<&AuditRequest::follow>},
-    {"json", "", "Options", "Print JSON.", turn_on<&AuditRequest::json>},
-    {"help", "", "Options", "Print this text.", turn_on<&AuditRequest::help>},
-};
-
-// "2h" is so long ago.
-void count_back(std::string& time, std::int64_t now) {
-  if (const auto ago = parse_duration(time)) time = time_text(now - ago->count());
-}
 
 int report(const Error& error) {
   print_error(error);
@@ -167,14 +70,42 @@ int verify(int state, const AuditRequest& request) {
   return found->good() ? kGood : kBad;
 }
 
+// Reading must not make a directory where the name was mistyped.
+Result<Fd> open_state(const AuditRequest& request) {
+  const auto path = request.state.empty() ? private_state_directory() : request.state;
+  if (!path) return std::unexpected(path.error());
+  if (::access(path->c_str(), F_OK) != 0)
+    return fail(Reason::argument, "there is no directory " + quoted(*path),
+                std::string(kNameState));
+  if (auto acting = act_as_owner(request.state); !acting) return std::unexpected(acting.error());
+  return open_state_directory(request.state);
+}
+
+// A state directory that has a log. One that is gone is for `verify` to find, when a checkpoint
+// from outside says that there was one.
+Result<Fd> open_log(const AuditRequest& request) {
+  auto directory = open_state(request);
+  struct stat status{};
+  if (directory && request.outside.empty() &&
+      ::fstatat(directory->get(), "audit", &status, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
+    return fail(Reason::argument,
+                "there is no audit log in " + (request.state.empty()
+                                                   ? private_state_directory().value_or("")
+                                                   : quoted(request.state)),
+                std::string(kNameState));
+  return directory;
+}
+
 int check(const AuditRequest& request) {
   auto key = key_of(request);
   if (!key) return report(key.error());
   if (!*key) {
-    const auto directory = open_state_directory(request.state);
-    if (!directory) return report(directory.error());
-    auto own = read_verifying_key(directory->get());
-    if (!own) return report(own.error());
+    const auto directory = open_state(request);
+    auto own = directory ? read_verifying_key(directory->get())
+                         : Result<VerifyingKey>(std::unexpected(directory.error()));
+    if (!own)
+      return report({Reason::argument, "there is no key to check with: " + own.error().message,
+                     "name the audit-key.pub of the log with --key FILE"});
     *key = std::move(*own);
   }
   const auto text = read_text(request.check);
@@ -343,65 +274,6 @@ int checkpoint(int state, const AuditRequest& request) {
 
 }  // namespace
 
-Result<AuditRequest> parse_audit(std::span<const char* const> words, std::int64_t now) {
-  AuditRequest request;
-  std::vector<const char*> spelled(words.begin(), words.end());
-  for (const char*& word : spelled)
-    if (std::string_view(word) == "-f") word = "--follow";
-  const auto others = parse_mixed<AuditRequest>(kAuditOptions, spelled, request);
-  if (!others) return std::unexpected(others.error());
-  if (request.help) return request;
-  constexpr std::string_view kUsage =
-      "write sallyport audit verify, prove, tail, search, show, export or checkpoint";
-  const std::string_view name = others->empty() ? "" : others->front();
-  const auto verb = std::ranges::find(kVerbs, name, &VerbText::name);
-  if (verb == std::end(kVerbs))
-    return fail(
-        Reason::argument,
-        name.empty() ? "nothing is asked of the audit log" : "audit has no command " + quoted(name),
-        std::string(kUsage));
-  request.verb = verb->verb;
-  const bool proves_call =
-      request.verb == Verb::prove && request.check.empty() && !request.seq.has_value();
-  const std::size_t wanted = request.verb == Verb::show || proves_call ? 2 : 1;
-  if (others->size() != wanted)
-    return fail(Reason::argument,
-                wanted == 2 ? "the call is missing, or there are too many words"
-                            : quoted(others->back()) + " is one word too many",
-                wanted == 2 ? "write sallyport audit " + std::string(name) + " CALL_ID"
-                            : std::string(kUsage));
-  if (wanted == 2) request.query.call_id = others->back();
-  if (request.seq && request.query.tenant.empty())
-    return fail(Reason::argument, "--seq is the number of a record of one tenant",
-                "name it with --tenant");
-  if (request.follow && request.verb != Verb::tail)
-    return fail(Reason::argument, "only tail can follow", "write sallyport audit tail -f");
-  count_back(request.query.since, now);
-  count_back(request.query.until, now);
-  return request;
-}
-
-std::string audit_help_text() {
-  return R"(Usage: sallyport audit verify [--state DIR] [--key KEY] [--checkpoint FILE] [--json]
-       sallyport audit search|tail [-f]|export [--tenant NAME] [--caller NAME] ...
-       sallyport audit show CALL_ID
-       sallyport audit prove CALL_ID | --tenant NAME --seq N     (the proof is on stdout)
-       sallyport audit prove --check FILE --key KEY
-       sallyport audit checkpoint
-
-Reads the log of calls, and finds whether it is what was written: a record that was changed,
-removed, put in or moved is named. What that proves, and what not, stands in docs/audit.md.
-
-)" + options_help<AuditRequest>(kAuditOptions, AuditRequest{}) +
-         R"(
-Exit codes
-  0     Done; the log is good, the proof holds.
-  1     The log is not what was written, the proof does not hold, or there is no such call.
-  2     The request was wrong.
-  125   The state directory cannot be used.
-)";
-}
-
 std::string verify_text(const VerifyReport& report) {
   if (report.streams.empty()) return "There are no records.\n";
   std::string text;
@@ -467,19 +339,14 @@ int audit_command(std::span<const char* const> words) {
   const auto request = parse_audit(words, wall_clock_us());
   if (!request) return report(request.error());
   if (request->help) {
-    print(audit_help_text());
+    print(audit_help_text(request->verb));
     return kGood;
   }
   if (!request->check.empty()) return check(*request);
-  // Reading must not make a directory where the name was mistyped.
-  if (!request->state.empty() && ::access(request->state.c_str(), F_OK) != 0)
-    return report({Reason::argument, "there is no directory " + quoted(request->state),
-                   "name the state directory of the calls"});
-  if (auto acting = act_as_owner(request->state); !acting) return report(acting.error());
-  const auto directory = open_state_directory(request->state);
+  const auto directory = open_log(*request);
   if (!directory) return report(directory.error());
   const int state = directory->get();
-  switch (request->verb) {
+  switch (*request->verb) {
     case Verb::verify:
       return verify(state, *request);
     case Verb::prove:

@@ -8,12 +8,15 @@
 
 #include "access/state_directory.h"
 #include "audit/journal.h"
+#include "door/cli/audit_request.h"
 
 namespace sallyport {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 constexpr std::int64_t kNow = 1'791'117'000'000'000;  // 2026-10-04T12:30:00Z
 
@@ -45,6 +48,45 @@ TEST(AuditCommand, RefusesWhatItDoesNotKnow) {
   EXPECT_FALSE(parse({"search", "-f"}));
   EXPECT_FALSE(parse({"export", "--format", "xml"}));
   EXPECT_FALSE(parse({"search", "--limit", "many"}));
+  EXPECT_FALSE(parse({"delete", "--help"}));
+}
+
+TEST(AuditCommand, RefusesOptionsThatItsVerbDoesNotTake) {
+  const auto search = parse({"search", "--format", "csv"});
+  ASSERT_FALSE(search);
+  EXPECT_EQ(search.error().reason, Reason::argument);
+  EXPECT_EQ(search.error().message, "audit search takes no --format");
+  EXPECT_THAT(search.error().hint, HasSubstr("it is for export;"));
+  EXPECT_FALSE(parse({"--caller", "ann", "verify"})) << "it would verify the records of all";
+  EXPECT_FALSE(parse({"verify", "--since", "2h"}));
+  EXPECT_FALSE(parse({"export", "--json"}));
+  EXPECT_FALSE(parse({"show", "c1", "--check", "file"}));
+  EXPECT_FALSE(parse({"checkpoint", "--key", "k"}));
+}
+
+TEST(AuditCommand, HelpsWithOneVerbAlone) {
+  const auto search = parse({"search", "--help"});
+  ASSERT_TRUE(search && search->help);
+  const std::string text = audit_help_text(search->verb);
+  EXPECT_THAT(text, StartsWith("Usage: sallyport audit search"));
+  EXPECT_THAT(text, HasSubstr("--caller NAME"));
+  EXPECT_THAT(text, HasSubstr("\nExample\n  sallyport audit search "));
+  EXPECT_THAT(text, HasSubstr("\nExit codes\n  0 "));
+  for (const char* other : {"--format", "--follow", "--seq", "--key", "audit verify", "\n  1 "})
+    EXPECT_THAT(text, Not(HasSubstr(other)));
+
+  const auto overview = parse({"--help"});
+  ASSERT_TRUE(overview && overview->help);
+  EXPECT_FALSE(overview->verb);
+  EXPECT_THAT(audit_help_text(), StartsWith("Usage: sallyport audit COMMAND"));
+  for (const char* verb : {"verify", "prove", "tail", "search", "show", "export", "checkpoint"}) {
+    EXPECT_THAT(audit_help_text(), HasSubstr(std::string("\n  ") + verb + " ")) << verb;
+    const auto one = parse({verb, "--help"});
+    ASSERT_TRUE(one && one->verb) << verb;
+    EXPECT_THAT(audit_help_text(one->verb),
+                StartsWith(std::string("Usage: sallyport audit ") + verb + " "));
+    EXPECT_THAT(audit_help_text(one->verb), HasSubstr("--state DIR"));
+  }
 }
 
 class AuditCommands : public testing::Test {
@@ -69,13 +111,17 @@ class AuditCommands : public testing::Test {
 
   std::pair<int, std::string> run(std::vector<std::string> words) {
     words.insert(words.end(), {"--state", path_});
+    return run_alone(words);
+  }
+  // Without a --state of its own.
+  std::pair<int, std::string> run_alone(const std::vector<std::string>& words) {
     std::vector<const char*> pointers;
     for (const std::string& word : words)
       pointers.push_back(word.c_str());
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     const int code = audit_command(pointers);
-    (void)testing::internal::GetCapturedStderr();
+    said_ = testing::internal::GetCapturedStderr();
     return {code, testing::internal::GetCapturedStdout()};
   }
   static std::size_t lines(const std::string& text) {
@@ -83,6 +129,7 @@ class AuditCommands : public testing::Test {
   }
 
   std::string path_;
+  std::string said_;  // on stderr, by the last run
 };
 
 TEST_F(AuditCommands, VerifyAndNameTheBadRecord) {
@@ -145,6 +192,61 @@ TEST_F(AuditCommands, MakeACheckpointOfWhatIsNew) {
   const auto [code, note] = run({"checkpoint"});
   EXPECT_EQ(code, 0);
   EXPECT_THAT(note, HasSubstr("sallyport-audit/acme\n7\n")) << "with the outcome of the dead";
+}
+
+TEST_F(AuditCommands, SayThatADirectoryHoldsNoLog) {
+  const std::string empty = path_ + "/empty";
+  ASSERT_EQ(::mkdir(empty.c_str(), 0700), 0);
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"search"},
+                                             {"tail"},
+                                             {"tail", "-f"},
+                                             {"show", "c1"},
+                                             {"export", "--format", "csv"},
+                                             {"verify"},
+                                             {"prove", "c1"},
+                                             {"checkpoint"}}) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--state", empty});
+    EXPECT_EQ(run_alone(all), std::pair(2, std::string())) << words[0];
+    EXPECT_THAT(said_, HasSubstr("there is no audit log in '" + empty + "'")) << words[0];
+    EXPECT_THAT(said_, HasSubstr("--state DIR")) << words[0];
+  }
+  EXPECT_TRUE(fs::is_empty(empty)) << "and make none";
+  const std::vector<std::string> given = {"verify",
+                                          "--state",
+                                          empty,
+                                          "--key",
+                                          path_ + "/audit-key.pub",
+                                          "--checkpoint",
+                                          path_ + "/audit/acme/checkpoints"};
+  EXPECT_EQ(run_alone(given).first, 1) << "a checkpoint from outside says that there was one";
+}
+
+TEST_F(AuditCommands, MakeNoPrivateDirectoryOnlyToReadIt) {
+  const char* before = std::getenv("XDG_STATE_HOME");
+  const std::optional<std::string> kept =
+      before ? std::optional<std::string>(before) : std::nullopt;
+  ::setenv("XDG_STATE_HOME", (path_ + "/home").c_str(), 1);
+  EXPECT_EQ(run_alone({"tail"}).first, 2);
+  EXPECT_THAT(said_, HasSubstr("--state DIR"));
+  EXPECT_FALSE(fs::exists(path_ + "/home"));
+  if (kept)
+    ::setenv("XDG_STATE_HOME", kept->c_str(), 1);
+  else
+    ::unsetenv("XDG_STATE_HOME");
+}
+
+TEST_F(AuditCommands, NeedAKeyToCheckAProof) {
+  const std::string empty = path_ + "/empty", file = path_ + "/proof.json";
+  ASSERT_EQ(::mkdir(empty.c_str(), 0700), 0);
+  std::ofstream(file) << run({"prove", "c1"}).second;
+  for (const std::string& state : {empty, path_ + "/no-such"}) {
+    EXPECT_EQ(run_alone({"prove", "--check", file, "--state", state}).first, 2);
+    EXPECT_THAT(said_, HasSubstr("--key FILE"));
+  }
+  EXPECT_FALSE(fs::exists(path_ + "/no-such"));
+  EXPECT_EQ(run_alone({"prove", "--check", file, "--key", path_ + "/audit-key.pub"}).first, 0);
 }
 
 TEST_F(AuditCommands, MakeNoDirectoryWhereANameIsWrong) {

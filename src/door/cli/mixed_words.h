@@ -3,16 +3,19 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "door/cli/option_table.h"
 
 namespace sallyport {
 
-// The words that are not options, in order. Ends early at --help.
+// The words that are not options, in order; `names`, if there is one, gets those of the options.
+// Ends early at --help.
 template <class Request>
 [[nodiscard]] Result<std::vector<std::string_view>> parse_mixed(
-    std::span<const Option<Request>> table, std::span<const char* const> words, Request& request) {
+    std::span<const Option<Request>> table, std::span<const char* const> words, Request& request,
+    std::vector<std::string_view>* names = nullptr) {
   std::vector<std::string_view> others, given;
   bool ended = false;
   while (!words.empty()) {
@@ -33,6 +36,7 @@ template <class Request>
     ended = std::string_view(*(parsed->rest.data() - 1)) == "--";
     words = parsed->rest;
   }
+  if (names != nullptr) *names = std::move(given);
   return others;
 }
 
