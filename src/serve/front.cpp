@@ -211,8 +211,10 @@ int run_front(FrontSettings settings) {
       .traces = traces.get(),
   };
   settings.http.limits.stream_bytes = kMostForAReader;
-  settings.http.body_limit = [&service](const HttpRequest& head) {
-    return is_known(service, head) ? SIZE_MAX : kStrangersBody;
+  settings.http.body_terms = [&service](const HttpRequest& head) -> BodyTerms {
+    // Strangers are one sender, however many addresses they have: they are refused in any case.
+    if (const auto caller = known_caller(service, head)) return {.sender = "caller/" + *caller};
+    return {.most = kStrangersBody, .sender = "strangers"};
   };
   auto operators = open_operator_socket(state->get());
   if (!operators) return cannot_serve(operators.error());
