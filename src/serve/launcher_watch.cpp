@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kAnswerTime{2'000};  // then it hangs
 constexpr milliseconds kPause{100};         // before another try
 // The launcher's patience with a connection that has no claim is longer.
-constexpr milliseconds kRound{5'000};
+constexpr milliseconds kRound{2'000};
 
 }  // namespace
 
