@@ -65,7 +65,9 @@ class ByteBudgets {
   void give_back(const std::string& key, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto used = used_.find(key);
-    if (used != used_.end() && (used->second -= bytes) == 0) used_.erase(used);
+    if (used == used_.end()) return;
+    used->second -= bytes;
+    if (used->second == 0) used_.erase(used);
   }
 
  private:

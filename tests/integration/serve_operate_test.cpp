@@ -414,6 +414,36 @@ TEST(ServeManyConnections, StayCheapAndLeaveOthersAnswered) {
   EXPECT_LT(resident_kib(front), before + kMostMib * 1024);
 }
 
+TEST_P(ServeOperate, KeepsRoomForTheBodiesOfOthers) {
+  LiveService service(kPolicy, GetParam());
+  const std::string vera = service.key("vera"), will = service.key("will");
+  const std::string head =
+      "POST /v1/tools/hello/call HTTP/1.1\r\nHost: localhost\r\n"
+      "Authorization: Bearer " +
+      vera + "\r\nContent-Length: 16000000\r\n\r\n";
+  const std::string most(12'000'000, 'x');
+  // Two that never end: the room of one caller holds one of them.
+  std::vector<RawClient> slow;
+  for (int i = 0; i < 2; ++i) {
+    slow.emplace_back(static_cast<std::uint16_t>(service.port()));
+    slow.back().send(head);
+    slow.back().send(most);
+  }
+  ASSERT_TRUE(eventually([&] { return slow[0].readable(0) || slow[1].readable(0); }));
+  const std::string refused = slow[slow[0].readable(0) ? 0 : 1].read_all();
+  EXPECT_EQ(status_in(refused), 503U);
+  EXPECT_THAT(refused, HasSubstr("\"reason\":\"unavailable\""));
+  EXPECT_THAT(refused, HasSubstr("of this sender"));
+  EXPECT_EQ(service.call("hello", "{}", vera).status, 200);
+  const std::string large =
+      R"({"arguments": {}, "stdin": ")" + std::string(12'000'000, 'x') + "\"}";
+  write_file(service.directory() / "body", large);
+  const Reply other =
+      service.post("/v1/tools/hello/call", "@" + (service.directory() / "body"), will);
+  EXPECT_NE(other.status, 503) << other.body;
+  EXPECT_NE(other.status, 0);
+}
+
 // --- when a part of it dies
 
 TEST_P(ServeOperate, IsNotReadyWhileItsLauncherIsDead) {
