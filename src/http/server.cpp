@@ -84,7 +84,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::open(HttpSettings settings, Http
   auto service = std::make_shared<HttpService>(settings.limits);
   service->handler = std::move(handler);
   service->problem = std::move(problem);
-  service->body_limit = std::move(settings.body_limit);
+  service->body_terms = std::move(settings.body_terms);
   if (auto hosts = AllowedHosts::create(settings.hosts))
     service->hosts = *std::move(hosts);
   else

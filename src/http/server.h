@@ -40,12 +40,19 @@ struct HttpLimits {
   std::size_t connections = 8192;  // past it, the oldest idle one of a thread is closed
   std::size_t requests_per_connection = 10'000;
   std::size_t buffered_bytes = 64 << 20;  // of all bodies that are being received
+  std::size_t share_bytes = 16 << 20;     // of those, the part of one sender
   std::size_t stream_bytes = 1 << 20;     // that wait for a slow reader of a stream
   // For all headers, from the first byte; for the first request, from the accept.
   std::chrono::milliseconds header_time{10'000};
   std::chrono::milliseconds body_time{30'000};   // for the whole body
   std::chrono::milliseconds write_time{30'000};  // for the next 16 KiB, or the rest if that is less
   std::chrono::milliseconds idle_time{60'000};   // between requests
+};
+
+// What is granted to a body, from the head of its request alone.
+struct BodyTerms {
+  std::size_t most = SIZE_MAX;  // bytes, within what limits say
+  std::string sender;           // who shares `share_bytes`; empty: the client's address
 };
 
 struct HttpSettings {
@@ -57,8 +64,9 @@ struct HttpSettings {
   std::vector<std::string> hosts;
   // Addresses or CIDR ranges whose X-Forwarded-For is believed (the rightmost untrusted entry).
   std::vector<std::string> trusted_proxies;
-  // How large a body may be, from the head alone; none: as limits say. Must not wait.
-  std::function<std::size_t(const HttpRequest& head)> body_limit;
+  // Whose a body is and how large it may be; none: the terms that BodyTerms has by itself. Must not
+  // wait.
+  std::function<BodyTerms(const HttpRequest& head)> body_terms;
   unsigned threads = 2;
 };
 

@@ -336,8 +336,8 @@ std::string drip(RawClient& client, std::string_view bytes) {
 // Who is not known must not be able to fill the memory that everybody's bodies share.
 TEST(HttpLimits, OfABodyMayDependOnTheHead) {
   HttpSettings settings;
-  settings.body_limit = [](const HttpRequest& head) -> std::size_t {
-    return head.header("x-key").empty() ? 4 : 1000;
+  settings.body_terms = [](const HttpRequest& head) -> BodyTerms {
+    return {.most = head.header("x-key").empty() ? 4U : 1000U, .sender = {}};
   };
   TestServer server(echo, std::move(settings));
   const auto post = [&](const std::string& headers, const std::string& body) {
@@ -410,6 +410,55 @@ TEST(HttpLimits, OfBuffersAreNotSpentByAnnouncements) {
     announcers.back().send(kPostHead + "16000000\r\n\r\nx");
   }
   EXPECT_EQ(status_in(server.ask(post(std::string(50'000, 'y'), "Connection: close\r\n"))), 200);
+}
+
+// One caller's many slow uploads would otherwise be all that there is room for.
+TEST(HttpLimits, OfBuffersLeaveOthersTheirPart) {
+  HttpSettings settings{.limits = {.buffered_bytes = 400'000, .share_bytes = 100'000}};
+  settings.body_terms = [](const HttpRequest& head) -> BodyTerms {
+    return {.sender = std::string(head.header("x-key"))};
+  };
+  TestServer server(echo, std::move(settings));
+  const auto ask_as = [&](const std::string& who, std::size_t bytes) {
+    return server.ask(post(std::string(bytes, 'y'), "X-Key: " + who + "\r\nConnection: close\r\n"));
+  };
+  {
+    std::vector<RawClient> slow;
+    const std::string forms[] = {
+        "Content-Length: 90000\r\n\r\n" + std::string(60'000, 'x'),
+        "Transfer-Encoding: chunked\r\n\r\n15F90\r\n" + std::string(60'000, 'x')};
+    for (const std::string& form : forms) {
+      slow.clear();
+      bool refused = false;
+      // Each holds 60,000 at least; the first may lose against those that come behind it.
+      for (int i = 0; i < 20; ++i) {
+        slow.emplace_back(server.port());
+        slow.back().send("POST /x HTTP/1.1\r\nHost: localhost\r\nX-Key: greedy\r\n" + form);
+      }
+      server.until([&](const HttpNumbers&) {
+        for (RawClient& client : slow)
+          if (client.readable(0)) refused = true;
+        return refused;
+      });
+      EXPECT_EQ(status_in(ask_as("modest", 90'000)), 200U);
+      EXPECT_EQ(status_in(ask_as("greedy", 100)), 200U) << "a short one is not an upload";
+    }
+    server.until([&](const HttpNumbers&) { return status_in(ask_as("greedy", 90'000)) == 503U; });
+    EXPECT_THAT(ask_as("greedy", 90'000), testing::HasSubstr("Too much of this sender"));
+  }
+  // What was held has been given back.
+  server.until([&](const HttpNumbers&) { return status_in(ask_as("greedy", 90'000)) == 200U; });
+}
+
+// The largest body fits into the part of one sender, however it comes.
+TEST(HttpLimits, OfBuffersAreEnoughForTheLargestBody) {
+  TestServer server(echo, {.limits = {.body_bytes = 100'000, .share_bytes = 100'000}});
+  const std::string head = "POST /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+  const std::string body(100'000, 'x');
+  EXPECT_EQ(status_in(server.ask(head + "Content-Length: 100000\r\n\r\n" + body)), 200U);
+  EXPECT_EQ(status_in(server.ask(head + "Transfer-Encoding: chunked\r\n\r\n186A0\r\n" + body +
+                                 "\r\n0\r\n\r\n")),
+            200U);
 }
 
 TEST(HttpLimits, OfConnectionsCloseTheOldestIdleOne) {

@@ -22,9 +22,10 @@ struct HttpService {
   std::shared_ptr<const TlsContext> tls;  // null: no listener needs it
   HttpHandler handler;
   HttpProblem problem;
-  std::function<std::size_t(const HttpRequest&)> body_limit;  // empty: limits.body_bytes
+  std::function<BodyTerms(const HttpRequest&)> body_terms;  // may be empty
 
   ByteBudget buffered{limits.buffered_bytes};
+  ByteBudgets shares{limits.share_bytes};
   std::atomic<std::uint64_t> connections = 0, accepted = 0, requests = 0, refused = 0, failed = 0;
 };
 

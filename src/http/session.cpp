@@ -128,8 +128,8 @@ class HttpSession final : public Session,
   awaitable<bool> exchange();
   awaitable<bool> receive_head(HttpHeadParser& head);
   awaitable<bool> receive_body(const HttpHeadParser& head, HttpRequest& request);
-  awaitable<bool> receive_length(std::uint64_t length, std::string& body, ByteShare& share);
-  awaitable<bool> receive_chunks(std::size_t most, std::string& body, ByteShare& share);
+  awaitable<bool> receive_length(std::uint64_t length, std::string& body, BodyShare& share);
+  awaitable<bool> receive_chunks(std::size_t most, std::string& body, BodyShare& share);
   awaitable<bool> answer(bool head_only, bool close);
   awaitable<bool> send_stream(std::shared_ptr<StreamQueue> stream);
   awaitable<void> refuse();
@@ -385,9 +385,8 @@ bool HttpSession::right_host(const HttpRequest& request) {
 awaitable<bool> HttpSession::receive_body(const HttpHeadParser& head, HttpRequest& request) {
   if (!head.chunked() && head.content_length() == 0) co_return true;
   std::string& body = request.body;
-  const std::size_t most = service_->body_limit
-                               ? std::min(service_->body_limit(request), limits_.body_bytes)
-                               : limits_.body_bytes;
+  BodyTerms terms = service_->body_terms ? service_->body_terms(request) : BodyTerms{};
+  const std::size_t most = std::min(terms.most, limits_.body_bytes);
   if (head.content_length() > most) co_return refused(413, "The body is too large.");
   table_.wait(place_);
   deadline_ = Clock::now() + limits_.body_time;
@@ -395,17 +394,18 @@ awaitable<bool> HttpSession::receive_body(const HttpHeadParser& head, HttpReques
     if (!co_await write("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
     deadline_ = Clock::now() + limits_.body_time;
   }
-  ByteShare share(service_->buffered);
+  BodyShare share(service_->buffered, service_->shares,
+                  terms.sender.empty() ? request.address : std::move(terms.sender));
   co_return head.chunked() ? co_await receive_chunks(most, body, share)
                            : co_await receive_length(head.content_length(), body, share);
 }
 
 awaitable<bool> HttpSession::receive_length(std::uint64_t length, std::string& body,
-                                            ByteShare& share) {
+                                            BodyShare& share) {
   const std::string_view early = in_.bytes().substr(0, length);
   // Memory is taken as bytes come, not as they are announced: announcing costs a client nothing.
   std::size_t room = std::min<std::uint64_t>(length, std::max<std::size_t>(early.size(), 4096));
-  if (!share.hold(room)) co_return refused(503, "Too much is being received at once.");
+  if (!share.hold(room)) co_return refused(503, share.refusal());
   body.reserve(room);
   body = early;
   in_.consume(early.size());
@@ -413,7 +413,7 @@ awaitable<bool> HttpSession::receive_length(std::uint64_t length, std::string& b
     const std::size_t have = body.size();
     if (have == room) {
       room = std::min<std::uint64_t>(length, room * 2);
-      if (!share.hold(room)) co_return refused(503, "Too much is being received at once.");
+      if (!share.hold(room)) co_return refused(503, share.refusal());
       body.reserve(room);
     }
     body.resize(room);
@@ -424,14 +424,15 @@ awaitable<bool> HttpSession::receive_length(std::uint64_t length, std::string& b
   co_return true;
 }
 
-awaitable<bool> HttpSession::receive_chunks(std::size_t most, std::string& body, ByteShare& share) {
+awaitable<bool> HttpSession::receive_chunks(std::size_t most, std::string& body, BodyShare& share) {
   ChunkedDecoder decoder(most);
   for (;;) {
     in_.consume(decoder.feed(in_.bytes(), body));
     if (decoder.refusal().status != 0)
       co_return refused(decoder.refusal().status, decoder.refusal().sentence);
-    if (!share.hold(body.capacity()) || !in_.make_room(kChunkBuffer))
-      co_return refused(503, "Too much is being received at once.");
+    // What a string has beyond the largest body is never touched.
+    if (!share.hold(std::min(body.capacity(), most))) co_return refused(503, share.refusal());
+    if (!in_.make_room(kChunkBuffer)) co_return refused(503, "Too much is being received at once.");
     if (decoder.done()) co_return true;
     const std::size_t bytes = co_await read(in_.room());
     if (bytes == 0) co_return no_request();

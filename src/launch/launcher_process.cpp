@@ -112,6 +112,10 @@ void LauncherLoop::read_claims(std::span<const pollfd> events) {
     if (events[i].revents == 0) continue;
     auto packet = receive_packet(waiting_[i].connection.get());
     if (!packet && packet.error().err == EAGAIN) continue;
+    // It stays with its time as it was: whoever greets does not stay for longer.
+    if (packet && packet->kind == PacketKind::hello &&
+        send_packet(waiting_[i].connection.get(), PacketKind::hello, 0, {}))
+      continue;
     const Fd connection = std::move(waiting_[i].connection);
     if (packet && packet->kind == PacketKind::claim) start(connection, *packet);
   }

@@ -16,6 +16,7 @@ namespace sallyport {
 namespace {
 
 using test::LauncherUnderTest;
+using test::next_packet;
 using test::outcome_on;
 using test::plain_claim;
 using test::send_claim;
@@ -221,6 +222,30 @@ TEST(LauncherProcess, WritesArtifactsNowhereButIntoDirectoriesOfTheFront) {
     EXPECT_THAT(refusal_of(launcher, bytes, kHasDirectory, {fd->get()}),
                 HasSubstr("belongs to uid 12345"));
   ::rmdir(name);
+}
+
+TEST(LauncherProcess, SaysHelloToWhomeverGreetsIt) {
+  LauncherUnderTest launcher(closed_ceiling());
+  const Fd connection = launcher.connect();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(send_packet(connection.get(), PacketKind::hello, 0, {}));
+    const auto packet = next_packet(connection);
+    ASSERT_TRUE(packet);
+    EXPECT_EQ(packet->kind, PacketKind::hello);
+  }
+  send_claim(connection, *encode(plain_claim()));
+  EXPECT_TRUE(outcome_on(connection)) << "and takes its claim";
+  // With something in its hand it is no greeting.
+  const Fd other = launcher.connect();
+  const int fd = other.get();
+  ASSERT_TRUE(send_packet(other.get(), PacketKind::hello, 0, {&fd, 1}));
+  EXPECT_FALSE(next_packet(other));
+  // The end of the launcher is the end of the connection.
+  const Fd last = launcher.connect();
+  ASSERT_TRUE(send_packet(last.get(), PacketKind::hello, 0, {}));
+  EXPECT_TRUE(next_packet(last));
+  launcher.signal(SIGKILL);
+  EXPECT_FALSE(next_packet(last));
 }
 
 TEST(LauncherProcess, EndsAtSigtermWhenNothingRuns) {

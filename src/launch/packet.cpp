@@ -25,6 +25,7 @@ bool is_whole(const Header& header, std::size_t fds) {
       return (header.flags & ~kAllFlags) == 0 &&
              fds == 1 + static_cast<std::size_t>(std::popcount(header.flags));
     case PacketKind::accepted:
+    case PacketKind::hello:
       return header.flags == 0 && fds == 0;
     case PacketKind::outcome:
       return header.flags == 0 && fds == 1;

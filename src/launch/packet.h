@@ -18,7 +18,12 @@ namespace sallyport {
 //   launcher → front   outcome   descriptor: the outcome
 //
 // The front ends the call by shutting down its side, or by being dead.
-enum class PacketKind : std::uint8_t { claim = 1, accepted = 2, outcome = 3 };
+//
+// A connection without a call is for knowing whether there is a launcher:
+//
+//   front → launcher   hello
+//   launcher → front   hello     and it stays open for a while: its end is the launcher's
+enum class PacketKind : std::uint8_t { claim = 1, accepted = 2, outcome = 3, hello = 4 };
 
 // Of a claim: which descriptors follow, in this order.
 enum PacketFlag : std::uint8_t {

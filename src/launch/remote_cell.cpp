@@ -5,12 +5,14 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
 #include "base/call_id.h"
 #include "base/text.h"
 #include "kernel/memory_file.h"
+#include "launch/artifact_lock.h"
 #include "launch/packet.h"
 #include "launch/wire.h"
 
@@ -24,6 +26,8 @@ constexpr auto kAcceptTime = std::chrono::seconds(20);
 // The supervisor keeps the deadline of the call. What it does before and after has bounds of its
 // own: this is for a machine on which nothing works any more.
 constexpr auto kOverTime = std::chrono::minutes(5);
+
+std::atomic<bool> service_stops = false;
 
 Outcome refused(const std::string& call_id, Error error) {
   Outcome outcome;
@@ -58,6 +62,16 @@ Outcome cancelled(const std::string& call_id) {
   return outcome;
 }
 
+// The launcher cannot know why the front ended a call.
+void name_the_stop(Outcome& outcome) {
+  if (outcome.status != Status::killed || outcome.reason != Reason::cancelled) return;
+  const bool begun = !outcome.message.ends_with("before it began");
+  outcome.message = begun ? "killed: the service was stopping, and the call had not ended in time"
+                          : "killed: the service was stopping before the call began";
+  outcome.hint = begun ? "the tool may have done a part of its work: look before trying again"
+                       : "nothing was run; try again when the service is back";
+}
+
 Sys<Fd> connect_to(const std::string& path) {
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   if (path.size() >= sizeof(address.sun_path)) return sys_fail("connect", "launcher", ENAMETOOLONG);
@@ -81,6 +95,13 @@ class Conversation {
       : socket_(std::move(socket)), call_id_(std::move(call_id)), timeout_(timeout) {}
 
   Outcome wait(int cancel) {
+    Outcome outcome = wait_for_outcome(cancel);
+    if (cut_by_stop_) name_the_stop(outcome);
+    return outcome;
+  }
+
+ private:
+  Outcome wait_for_outcome(int cancel) {
     Clock::time_point deadline = Clock::now() + kAcceptTime;
     for (;;) {
       pollfd events[] = {{.fd = socket_.get(), .events = POLLIN, .revents = 0},
@@ -94,6 +115,7 @@ class Conversation {
         if (auto outcome = receive()) return std::move(*outcome);
         if (accepted_ && !was_accepted) deadline = Clock::now() + timeout_ + kOverTime;
       } else if (events[1].revents != 0) {
+        cut_by_stop_ = service_stops;
         end();
         // Before it was accepted there may be nobody to say more.
         if (!accepted_)
@@ -103,7 +125,6 @@ class Conversation {
     }
   }
 
- private:
   // From here on the supervisor kills the cell; or, if it has not said yet that it accepts the
   // claim, it will not run it.
   void end() {
@@ -148,7 +169,7 @@ class Conversation {
   Fd socket_;
   std::string call_id_;
   Duration timeout_;
-  bool accepted_ = false, ended_ = false;
+  bool accepted_ = false, ended_ = false, cut_by_stop_ = false;
 };
 
 }  // namespace
@@ -181,6 +202,7 @@ Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
                                "the directory " + quoted(place) +
                                    " for artifacts cannot be opened: " + std::strerror(errno),
                                {}});
+    hold_artifacts(directory.get(), place);
     fds.push_back(directory.get());
     flags |= kHasDirectory;
   }
@@ -195,6 +217,10 @@ Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
   if (auto sent = send_packet(connection->get(), PacketKind::claim, flags, fds); !sent)
     return not_started(call_id, describe(sent.error()));
   return Conversation(std::move(*connection), call_id, spec.limits.timeout).wait(streams.cancel);
+}
+
+void blame_the_stop() {
+  service_stops = true;
 }
 
 }  // namespace sallyport

@@ -14,4 +14,8 @@ namespace sallyport {
 Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
                           const CellSpec& spec, const CellStreams& streams);
 
+// The service stops, and cuts the calls that are left: what is cancelled in this process from now
+// on says so, and not that its caller ended it.
+void blame_the_stop();
+
 }  // namespace sallyport

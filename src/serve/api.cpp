@@ -139,8 +139,9 @@ void enter(Exchange exchange, const Route& route) {
 
 }  // namespace
 
-bool is_known(const Service& service, const HttpRequest& head) {
-  return identify_visitor(service, service.boundary.policy().rules(), head).has_value();
+std::optional<std::string> known_caller(const Service& service, const HttpRequest& head) {
+  auto visitor = identify_visitor(service, service.boundary.policy().rules(), head);
+  return visitor ? std::optional(std::move(visitor->caller)) : std::nullopt;
 }
 
 void Exchange::send(HttpResponse response) {

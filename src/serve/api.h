@@ -10,8 +10,9 @@ namespace sallyport {
 // Answers one request. Never blocks: calls go to the queue.
 void answer(Service& service, HttpRequest request, Responder responder);
 
-// Whether the request shows a credential that is known, or comes from an operator.
-[[nodiscard]] bool is_known(const Service& service, const HttpRequest& head);
+// The name of the caller whose credential the request shows, or "operator"; none: it is not known.
+[[nodiscard]] std::optional<std::string> known_caller(const Service& service,
+                                                      const HttpRequest& head);
 
 // The description of the API (OpenAPI 3.1).
 [[nodiscard]] json::object openapi();

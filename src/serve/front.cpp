@@ -12,9 +12,12 @@
 
 #include "access/state_directory.h"
 #include "boundary/policy_tests.h"
+#include "launch/artifact_lock.h"
+#include "launch/remote_cell.h"
 #include "serve/api.h"
 #include "serve/checkpoint_sender.h"
 #include "serve/front_control.h"
+#include "serve/launcher_watch.h"
 #include "serve/log.h"
 
 namespace sallyport {
@@ -40,21 +43,6 @@ Result<Policy> read_policy(const std::string& text, const std::string& name) {
       return fail(Reason::argument,
                   name + ":" + std::to_string(test.line) + ": " + test.name + ": " + test.failure);
   return std::move(*policy);
-}
-
-// Whether somebody listens on the launcher's socket.
-Result<void> reach(const std::string& path) {
-  const Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path))
-    return fail(Reason::unavailable, "the path of the launcher's socket is too long");
-  std::memcpy(address.sun_path, path.data(), path.size());
-  if (!socket ||
-      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
-    return fail(Reason::unavailable, "the launcher does not answer",
-                "it is started again when it dies; try again in a second");
-  return {};
 }
 
 // The answer to a request for the policy to be read again, which comes with the control messages.
@@ -108,6 +96,7 @@ void drain(const FrontSettings& settings, Service& service, HttpServer& server) 
   const auto deadline = std::chrono::steady_clock::now() + settings.drain;
   while (service.board.in_flight() > 0 && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  blame_the_stop();
   service.board.cancel_all();
 }
 
@@ -124,11 +113,17 @@ void obey(const FrontSettings& settings, Service& service, ReloadWatch& watch, H
 }
 
 void keep_ticking(Boundary& boundary, CallBoard& board, const std::stop_token& stop) {
+  std::uint64_t seconds = 0;
   std::mutex mutex;
   std::condition_variable_any wake;
   std::unique_lock lock(mutex);
-  while (!wake.wait_for(lock, stop, std::chrono::seconds{1}, [&] { return stop.stop_requested(); }))
-    boundary.tick(), board.expire(std::chrono::steady_clock::now());
+  while (
+      !wake.wait_for(lock, stop, std::chrono::seconds{1}, [&] { return stop.stop_requested(); })) {
+    boundary.tick();
+    board.expire(std::chrono::steady_clock::now());
+    // What fronts that were killed have left, this one's predecessor included.
+    if (seconds++ % 60 == 0) sweep_artifacts();
+  }
 }
 
 // A socket in the state directory, for whoever can enter it: root, and the user of the service. By
@@ -193,6 +188,7 @@ int run_front(FrontSettings settings) {
   }
   std::atomic<bool> ready = true;
   ReloadWatch watch(settings.control.get());
+  const LauncherWatch launcher(settings.launcher);
   auto queue = std::make_unique<CallQueue>(QueueLimits{});
   std::unique_ptr<HttpServer> server;
   Service service{
@@ -204,13 +200,15 @@ int run_front(FrontSettings settings) {
       .state = state->get(),
       .http = [&server] { return server->numbers(); },
       .reload = [&watch] { return watch.ask(); },
-      .can_run = [&settings] { return reach(settings.launcher); },
+      .can_run = [&launcher] { return launcher.answers(); },
       .ready = ready,
       .traces = traces.get(),
   };
   settings.http.limits.stream_bytes = kMostForAReader;
-  settings.http.body_limit = [&service](const HttpRequest& head) {
-    return is_known(service, head) ? SIZE_MAX : kStrangersBody;
+  settings.http.body_terms = [&service](const HttpRequest& head) -> BodyTerms {
+    // Strangers are one sender, however many addresses they have: they are refused in any case.
+    if (const auto caller = known_caller(service, head)) return {.sender = "caller/" + *caller};
+    return {.most = kStrangersBody, .sender = "strangers"};
   };
   auto operators = open_operator_socket(state->get());
   if (!operators) return cannot_serve(operators.error());

@@ -19,7 +19,6 @@ namespace sallyport {
 namespace {
 
 constexpr std::string_view kDefaultName = "sallyport";
-constexpr const char* kDefaultState = "/var/lib/sallyport";
 constexpr std::size_t kDeepest = 16;
 
 std::optional<FrontUser> find_user(std::string_view passwd, std::string_view wanted) {

@@ -14,6 +14,8 @@ namespace sallyport {
 // those that login users have.
 inline constexpr uid_t kFrontUid = 60864;
 
+inline constexpr const char* kDefaultState = "/var/lib/sallyport";  // of a service of root's
+
 struct FrontUser {
   uid_t uid;
   gid_t gid;
@@ -27,7 +29,7 @@ struct FrontUser {
                                                   uid_t self, gid_t own_group);
 
 // Makes the state directory and gives it to the front, with everything in it that root has put
-// there. Its absolute path. Empty `path`: /var/lib/sallyport for root, otherwise the user's private
+// there. Its absolute path. Empty `path`: kDefaultState for root, otherwise the user's private
 // one. Refused: what belongs to a third, what others may write to, and what the front cannot enter.
 [[nodiscard]] Result<std::string> prepare_state(const std::string& path, const FrontUser& user);
 

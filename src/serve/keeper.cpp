@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -85,14 +86,20 @@ void close_leaked(const std::vector<Listener>& activated) {
   close_all_but(std::move(kept));
 }
 
-// Whoever could write the policy would choose the launcher's ceiling.
+// Whoever could write the policy would choose the launcher's ceiling. A link in the directory is in
+// it too, wherever it leads.
 bool is_within(const std::string& file, const std::string& directory) {
   namespace fs = std::filesystem;
-  if (file.empty() || directory.empty()) return false;
+  if (file.empty()) return false;
   std::error_code error;
-  const fs::path inner = fs::weakly_canonical(file, error),
-                 outer = fs::weakly_canonical(directory, error);
-  return std::ranges::mismatch(outer, inner).in1 == outer.end();
+  const fs::path outer = fs::weakly_canonical(directory, error);
+  const fs::path whole = fs::absolute(file, error);
+  return std::ranges::any_of(
+      std::array{fs::weakly_canonical(whole, error),
+                 fs::weakly_canonical(whole.parent_path(), error) / whole.filename()},
+      [&](const fs::path& inner) {
+        return std::ranges::mismatch(outer, inner).in1 == outer.end();
+      });
 }
 
 // Keys and results that go in the clear where others may listen are worth a line; a service behind
@@ -135,7 +142,8 @@ int keep_service(const ServeOptions& options, Front front) {
   if (!ceiling) return refuse(ceiling.error());
   auto tls = read_tls(options);
   if (!tls) return refuse(tls.error());
-  if (user->changes && is_within(options.policy, options.state))
+  if (user->changes &&
+      is_within(options.policy, options.state.empty() ? kDefaultState : options.state))
     return refuse({Reason::argument,
                    "the policy file is in the state directory, which is given to the user that the "
                    "service runs as",

@@ -420,6 +420,8 @@ TEST_P(Serve, EndsWithItsCallsAndLeavesNothing) {
     EXPECT_EQ(own.end(), 0) << own.log();
     EXPECT_TRUE(call.process().says("event: result")) << "cut, and told so";
     EXPECT_THAT(call.process().said(), HasSubstr("cancelled"));
+    EXPECT_THAT(call.process().said(), HasSubstr("the service was stopping"));
+    EXPECT_THAT(call.process().said(), Not(HasSubstr("the caller ended it")));
     EXPECT_EQ(own.command({"audit", "verify"}).exit_code, 0);
   }
   EXPECT_THAT(left_since(before, word), testing::IsEmpty());

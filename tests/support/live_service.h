@@ -61,7 +61,7 @@ class LiveService {
         state(),          "--listen", address(),  "--listen",    "unix:" + unix_socket()};
     argv.insert(argv.end(), options_.begin(), options_.end());
     process_.emplace(argv, as_);
-    EXPECT_TRUE(eventually([&] { return !alive() || get("/readyz").status == 200; }));
+    EXPECT_TRUE(eventually([&] { return !alive() || get_locally("/readyz").status == 200; }));
     EXPECT_TRUE(alive()) << log();
   }
   // As an operator ends it; its exit code.
@@ -87,6 +87,12 @@ class LiveService {
   Reply get(const std::string& path, const std::string& key = "") {
     return curl(credential(key), path);
   }
+  // Over the unix socket, which has no TLS.
+  Reply get_locally(const std::string& path) {
+    return reply(run({"curl", "-s", "-i", "--max-time", "60", "--unix-socket", unix_socket(),
+                      "http://localhost" + path})
+                     .out);
+  }
   Reply post(const std::string& path, const std::string& body, const std::string& key,
              std::vector<std::string> more = {}) {
     auto args = credential(key);
@@ -106,6 +112,12 @@ class LiveService {
   // The processes of the service, as the host numbers them.
   [[nodiscard]] pid_t keeper() const { return process_->pid(); }
   [[nodiscard]] std::vector<pid_t> all() const { return descendants_of(keeper()); }
+  // The one that calls itself "sally-front" or "sally-launcher"; -1: none does.
+  [[nodiscard]] pid_t named(const std::string& name) const {
+    for (const pid_t pid : all())
+      if (status_of(pid, "Name") == name) return pid;
+    return -1;
+  }
 
   [[nodiscard]] bool alive() const { return process_->alive(); }
   [[nodiscard]] std::string log() { return process_->said(); }
