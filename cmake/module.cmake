@@ -9,9 +9,11 @@ function(sallyport_module name)
   target_include_directories(sallyport_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(sallyport_${name} PUBLIC ${ARGN})
   target_precompile_headers(sallyport_${name} REUSE_FROM sallyport_precompiled)
+  # What clang-tidy would say too, and take a fifth of its time for.
+  target_compile_options(sallyport_${name} PRIVATE -Wreserved-identifier)
   if(tests)
     set_property(GLOBAL APPEND PROPERTY SALLYPORT_UNIT_TESTS ${tests})
-    if(SALLYPORT_TESTS AND NOT SALLYPORT_FUZZ)
+    if(SALLYPORT_TESTS)
       # The tests of this folder alone, for those who work on it: not built by default, not run by ctest.
       find_package(GTest REQUIRED)
       add_executable(${name}_tests EXCLUDE_FROM_ALL ${tests})

@@ -34,7 +34,7 @@ class AuditJournal final : public Journal {
 
   ~AuditJournal() override {
     for (StreamWriter* each : all())
-      (void)each->do_task(StreamWriter::Task::checkpoint);
+      try_task(*each, StreamWriter::Task::checkpoint);
   }
 
   Result<void> open() {
@@ -43,7 +43,7 @@ class AuditJournal final : public Journal {
     if (!names) return std::unexpected(names.error());
     // A stream that is damaged refuses the calls of its tenant, not those of others.
     for (const std::string& name : *names)
-      (void)stream(name).writer->do_task(StreamWriter::Task::open);
+      try_task(*stream(name).writer, StreamWriter::Task::open);
     return {};
   }
 
@@ -63,10 +63,14 @@ class AuditJournal final : public Journal {
 
   void tick() override {
     for (StreamWriter* each : all())
-      (void)each->do_task(StreamWriter::Task::tick);
+      try_task(*each, StreamWriter::Task::tick);
   }
 
  private:
+  // What goes wrong is found again, by the next one that writes at the latest.
+  static void try_task(StreamWriter& writer, StreamWriter::Task task) {
+    [[maybe_unused]] const auto done = writer.do_task(task);
+  }
   struct Stream {
     std::string name;
     std::unique_ptr<StreamWriter> writer;

@@ -36,7 +36,7 @@ class StreamWriter {
     checkpoint,  // the same, and a checkpoint if there are new records
   };
   // What goes wrong stays as it is for the next one to find, a writer at the latest.
-  Result<void> do_task(Task task);
+  [[nodiscard]] Result<void> do_task(Task task);
 
  private:
   struct Waiting {
