@@ -5,18 +5,19 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(objects)
-foreach(module base kernel cell input policy access audit tool launch boundary)
+foreach(module base kernel cell input redact screen marking sql policy access audit tool launch boundary)
   list(APPEND objects $<TARGET_OBJECTS:sallyport_${module}>)
 endforeach()
+list(APPEND objects $<TARGET_OBJECTS:sallyport_grammars>)
 add_library(sallyport_library STATIC ${objects})
 set_target_properties(sallyport_library PROPERTIES OUTPUT_NAME sallyport EXPORT_NAME sallyport LINKER_LANGUAGE CXX)
 target_compile_features(sallyport_library PUBLIC cxx_std_23)
 target_include_directories(sallyport_library PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(sallyport_library PUBLIC Boost::json $<INSTALL_INTERFACE:Sallyport::re2>
-                                               $<INSTALL_INTERFACE:Sallyport::fyaml>
+                                               $<INSTALL_INTERFACE:Sallyport::hs> $<INSTALL_INTERFACE:Sallyport::fyaml>
                                                $<INSTALL_INTERFACE:Sallyport::crypto> $<BUILD_INTERFACE:re2>
-                                               $<BUILD_INTERFACE:fyaml> $<BUILD_INTERFACE:crypto>)
+                                               $<BUILD_INTERFACE:hs> $<BUILD_INTERFACE:fyaml> $<BUILD_INTERFACE:crypto>)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Sallyport)
 install(TARGETS sallyport RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -25,12 +25,24 @@ install_packages() {
   rm -f /tmp/sallyport-install.$$
 }
 
-build_packages=(clang-19 libstdc++-12-dev cmake ninja-build ccache mold libboost1.81-dev libboost-json1.81-dev libre2-dev libfyaml-dev libssl-dev)
+build_packages=(clang-19 libstdc++-12-dev cmake ninja-build ccache mold libboost1.81-dev libboost-json1.81-dev libre2-dev libhyperscan-dev libfyaml-dev libssl-dev libsqlite3-dev)
+
+# The sources of tree-sitter and its grammars: fetched once, checked against the hashes of the lock file, none of it run.
+fetch_grammars() {
+  local lock=third_party/grammars/package-lock.json fetched=third_party/grammars/node_modules/.fetched
+  cmp -s "$lock" "$fetched" && return 0
+  # A nodejs from elsewhere brings its own npm, and Debian's would not install beside it.
+  command -v npm >/dev/null || install_packages nodejs npm
+  say "Fetching the grammars of third_party/grammars"
+  (cd third_party/grammars && npm ci --ignore-scripts --silent) || return 1
+  cp "$lock" "$fetched"
+}
 
 # build PRESET TARGET…
 build() {
   local preset=$1
   shift
+  fetch_grammars
   cmake --preset "$preset" "-DSALLYPORT_TESTS=${with_tests:-OFF}" >/dev/null
   cmake --build --preset "$preset" --target "$@"
 }

@@ -33,6 +33,7 @@ namespace sallyport {
   X(signal, false, "the command was ended by a signal of its own making")                         \
   X(output_schema, false, "the result is not what the tool promised")                             \
   X(result_too_large, false, "the result is larger than allowed")                                 \
+  X(withheld, false, "the result holds what must not leave")                                      \
   X(unavailable, false, "something the call needs is missing, busy or not built yet")             \
   X(cannot_enforce, false, "a layer that was asked for cannot be had on this machine")            \
   X(outcome_unknown, false, "the machine died while the call ran")                                \

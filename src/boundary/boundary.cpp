@@ -30,8 +30,8 @@ constexpr Gate kWayIn[] = {
 };
 constexpr Gate kWayOut[] = {
     {"validate", validate},  // is the result what the tool promised?
-    {"redact", redact},      // is anything in it that must not leave?
-    {"trim", trim},          // is it small enough?
+    {"redact", redact},      // is anything in it that must not leave? is it small enough?
+    {"mark", mark},          // does it read like instructions?
 };
 
 const CallStreams kNoStreams;

@@ -16,6 +16,8 @@ Pass authorise(Passage& passage);
 Pass check_available(const Passage& passage);
 // Are the arguments what the tool declares? What passes is a new value, made from the old.
 Pass inspect(Passage& passage);
+// The end of inspect, of tools that run code: does it do what it may?
+Pass screen_code(Passage& passage);
 // Must a person agree first?
 Pass approve(Passage& passage);
 // Everything else that the call itself asks for is there, or it does not begin.
@@ -24,7 +26,7 @@ Pass lend(Passage& passage);
 // The way back. These see the result of a call that ran.
 Pass validate(Passage& passage);
 Pass redact(Passage& passage);
-Pass trim(Passage& passage);
+Pass mark(Passage& passage);
 
 // Between the two: runs the tool. What could not be started is a Block.
 Pass run_tool(Passage& passage);

@@ -31,7 +31,8 @@ Pass inspect(Passage& passage) {
     checked = check_arguments(passage.function->args, *checked, context);
   if (!checked) return Block::from(std::move(checked.error().error), checked.error().rule);
   passage.arguments = std::move(*checked);
-  return check_files(passage);
+  if (Pass refused = check_files(passage)) return refused;
+  return screen_code(passage);
 }
 
 }  // namespace sallyport

@@ -1,4 +1,5 @@
 #include "boundary/gates.h"
+#include "boundary/redactions.h"
 #include "policy/not_yet.h"
 
 namespace sallyport {
@@ -24,6 +25,18 @@ Pass lend(Passage& passage) {
     return Block{Reason::unavailable, "request.idempotency_key",
                  "this version does not keep idempotency keys",
                  "leave it out, and do not repeat the call on your own"};
+  // Before anything runs: a result that nobody could look through would have to be thrown away.
+  const OutputRules& output = passage.tool->output;
+  if (!output.redacts()) return {};
+  if (!passage.request.output_directory.empty())
+    return Block{Reason::unavailable, "request.output_directory",
+                 "files of a tool whose output is redacted do not go into a directory unseen",
+                 "leave the directory out: their contents are in the result"};
+  auto redactions = redactions_for(output);
+  if (!redactions)
+    return Block{Reason::cannot_enforce, "tools." + passage.tool->name + ".output.redact",
+                 redactions.error().message, redactions.error().hint};
+  passage.redactions = std::move(*redactions);
   return {};
 }
 

@@ -17,6 +17,8 @@
 
 namespace sallyport {
 
+class Redactions;  // src/redact/redact.h
+
 // A function of the host program, as a tool.
 struct RegisteredFunction {
   Tool tool;
@@ -60,7 +62,9 @@ struct Passage {
   std::shared_ptr<const Envelope> envelope;
   std::optional<Ticket> ticket;
   Limits limits;
-  json::object arguments;  // validated: the only ones that run
+  json::object arguments;                        // validated: the only ones that run
+  std::string approval_rule;                     // of screening, when it wants a person to agree
+  std::shared_ptr<const Redactions> redactions;  // null: nothing is taken out of the result
   CallResult result;
 
   // Where the time goes: the stage that ends now has lasted since the last one ended.

@@ -35,11 +35,13 @@ tools:
   fails: { tier: inline, needs: [read:data] }
   absent: { tier: inline, needs: [read:data] }
   danger: { tier: inline, needs: [read:data], approval: { by: [editor] } }
+  held: { tier: inline, needs: [read:data], output: { patterns: ["some t"], redact: block } }
+  code: { use: run_python, needs: [read:data], screen: block }
 )";
 
 Boundary gates() {
   Boundary boundary = open(kPolicy);
-  for (const char* name : {"get", "once", "big", "odd", "danger"})
+  for (const char* name : {"get", "once", "big", "odd", "danger", "held"})
     add(boundary,
         {.name = name, .needs = {}, .body = [](const json::object&) -> Result<json::value> {
            return json::value("some text");
@@ -92,6 +94,9 @@ const std::map<Reason, std::function<CallResult()>> kGates = {
     {Reason::exit, [] { return gates().call(request("vera", "fails")); }},
     {Reason::output_schema, [] { return gates().call(request("vera", "odd")); }},
     {Reason::result_too_large, [] { return gates().call(request("vera", "big")); }},
+    {Reason::withheld, [] { return gates().call(request("vera", "held")); }},
+    {Reason::screen,
+     [] { return gates().call(request("vera", "code", R"py({"code": "eval(x)"})py")); }},
     {Reason::unavailable, [] { return gates().call(request("vera", "absent")); }},
 };
 
@@ -101,8 +106,7 @@ const std::set<Reason> kCells = {Reason::cpu,           Reason::memory,    Reaso
                                  Reason::cannot_enforce};
 
 // Reasons of features that are not there yet, and of accidents.
-const std::set<Reason> kNotGivenYet = {Reason::screen,     Reason::rejected,
-                                       Reason::expired,    Reason::in_flight,
+const std::set<Reason> kNotGivenYet = {Reason::rejected, Reason::expired, Reason::in_flight,
                                        Reason::key_reused, Reason::outcome_unknown};
 const std::set<Reason> kAccidents = {Reason::internal};
 

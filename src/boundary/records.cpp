@@ -5,6 +5,8 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "boundary/redactions.h"
+#include "boundary/shown_text.h"
 
 namespace sallyport {
 namespace {
@@ -30,6 +32,13 @@ json::object call_record(std::string_view kind, const Passage& passage) {
   return record;
 }
 
+json::array names_of(const json::object& arguments) {
+  json::array names;
+  for (const auto& argument : arguments)
+    names.emplace_back(argument.key());
+  return names;
+}
+
 // What was asked for. The digest is there whatever the policy says: two calls can be compared, and
 // a call can be proved to have had certain arguments, without showing them to whoever reads the
 // log. Only validated values are shown; the request of a call that was refused could hold anything.
@@ -40,12 +49,14 @@ void add_arguments(const Passage& passage, const json::object& arguments, bool v
   const std::string& way = passage.shared.rules.audit.arguments;
   if (way == "full" && validated) {
     record["arguments"] = arguments;
-  } else if ((way == "redacted" || way == "full") && validated) {
-    // Until there is redaction, all values are left out.
-    json::array names;
-    for (const auto& argument : arguments)
-      names.emplace_back(argument.key());
-    record["argument_names"] = std::move(names);
+  } else if (way == "redacted" && validated) {
+    json::value shown(arguments);
+    RedactionCounts ignored;
+    const auto redactions = record_redactions();
+    if (redactions && make_shown(*redactions, shown, ignored))
+      record["arguments"] = std::move(shown);
+    else
+      record["argument_names"] = names_of(arguments);
   }
 }
 
@@ -97,6 +108,7 @@ void add_run(const Passage& passage, json::object& record) {
   record["usage"] = usage_record(result.usage);
   record["output_sha256"] = output_digest(result);
   if (result.truncated) record["truncated"] = true;
+  if (!result.redactions.empty()) record["redactions"] = json::value_from(result.redactions);
   if (!result.limits_hit.empty()) record["limits_hit"] = json::value_from(result.limits_hit);
   if (!result.layers.empty()) {
     json::object layers;

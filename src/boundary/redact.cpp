@@ -1,9 +1,77 @@
+// What must not leave is taken out of everything that goes back: the text that the tool wrote, its
+// data, its artifacts, and what is said about them.
+#include "base/text.h"
+#include "boundary/cut_text.h"
 #include "boundary/gates.h"
+#include "boundary/shown_text.h"
+#include "tool/cell_call.h"
 
 namespace sallyport {
+namespace {
 
-Pass redact(Passage&) {
-  // A tool for which the policy asks redaction has not run: lend refuses it until there is one.
+// What a program can show as text. Others are bytes, and are left as they are.
+bool is_text(std::string_view content) {
+  return is_utf8(content) && content.find('\0') == std::string_view::npos;
+}
+
+Block withhold(const Passage& passage, std::string message, std::string hint) {
+  return {Reason::withheld, "tools." + passage.tool->name + ".output.redact", std::move(message),
+          std::move(hint), Status::error};
+}
+
+std::string list_of(const RedactionCounts& counts) {
+  std::string list;
+  for (const auto& [rule, count] : counts)
+    list += (list.empty() ? "" : ", ") + rule + " (" + std::to_string(count) + ")";
+  return list;
+}
+
+}  // namespace
+
+Pass redact(Passage& passage) {
+  CallResult& result = passage.result;
+  const OutputRules& rules = passage.tool->output;
+  const auto& redactions = passage.redactions;
+  RedactionCounts& counts = result.redactions;
+  bool good = true;
+
+  // A function gives data; what a cell wrote may have been cut there.
+  const std::uint64_t captured = captured_output(*passage.tool, passage.limits).bytes;
+  const std::uint64_t margin = rules.redacts() ? kCutMargin : 0;
+  const std::pair<std::string*, const char*> streams[] = {{&result.output, "output.txt"},
+                                                          {&result.error, "error.txt"}};
+  for (const auto& [text, name] : streams) {
+    CutText cut = CutText::split(std::move(*text), captured, result.truncated);
+    good = good && make_shown(redactions, cut.head, counts) &&
+           make_shown(redactions, cut.tail, counts);
+    // What stands at a cut may be the rest of something that would have been taken out whole.
+    cut.drop_edges(margin);
+    if (rules.keep && (cut.is_cut() || cut.size() > passage.limits.max_output.bytes)) {
+      CutText kept = cut;
+      kept.narrow(rules.keep->bytes);
+      result.collected[name] = kept.text();
+      result.artifacts.push_back({.name = name, .size = result.collected[name].size()});
+    }
+    cut.narrow(passage.limits.max_output.bytes);
+    result.truncated = result.truncated || cut.is_cut();
+    *text = cut.text();
+  }
+  if (result.data) good = good && make_shown(redactions, *result.data, counts);
+  for (Artifact& artifact : result.artifacts) {
+    const auto content = result.collected.find(artifact.name);
+    if (!redactions || content == result.collected.end() || !is_text(content->second)) continue;
+    // A file stays the file that it is: only what must not leave goes.
+    content->second = redact_all(redactions, content->second, counts);
+    artifact.size = content->second.size();
+  }
+  for (std::string* text : {&result.message, &result.hint})
+    good = good && make_shown(redactions, *text, counts);
+
+  if (!good)
+    return withhold(passage, "the result could not be looked through for what must not leave", "");
+  if (rules.redact_blocks && !counts.empty())
+    return withhold(passage, "the result holds what must not leave: " + list_of(counts),
+                    "ask for less, or for something else");
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include "boundary/artifacts.h"
 #include "boundary/function_call.h"
 #include "boundary/gates.h"
+#include "boundary/shown_stream.h"
 #include "cell/collect.h"
 #include "launch/remote_cell.h"
 #include "tool/cell_call.h"
@@ -30,6 +31,11 @@ void name_limit(const Passage& passage, CallResult& result) {
     result.rule = rule != passage.envelope->limit_rules.end() ? rule->second : "built-in";
     result.hint = "give it less to do; the limit is `" + std::string(name) + "` of the policy";
   }
+}
+
+// Whether a gate of the way out decides about the whole result: then nothing goes out before.
+bool must_be_seen_whole(const Tool& tool) {
+  return tool.output.redact_blocks || tool.output.injection == "block" || tool.output.schema;
 }
 
 Pass run_in_cell(Passage& passage) {
@@ -59,12 +65,25 @@ Pass run_in_cell(Passage& passage) {
     spec->output_directory = passage.request.output_directory;
   }
 
-  const CellStreams streams{.output = passage.streams.output,
-                            .error = passage.streams.error,
-                            .cancel = passage.streams.cancel};
-  static_cast<Outcome&>(result) =
-      launcher.empty() ? run_cell(*spec, streams)
-                       : run_cell_remotely(launcher, passage.caller->tenant, *spec, streams);
+  {
+    CellStreams streams{.cancel = passage.streams.cancel};
+    std::unique_ptr<ShownStream> output, error;
+    if (!must_be_seen_whole(*passage.tool))
+      for (const auto& [to, shown, descriptor] :
+           {std::tuple(passage.streams.output, &output, &streams.output),
+            std::tuple(passage.streams.error, &error, &streams.error)}) {
+        if (to < 0) continue;
+        auto opened = ShownStream::open(to, passage.redactions);
+        if (!opened) return Block::from(opened.error(), rule);
+        *shown = std::move(*opened);
+        *descriptor = (*shown)->write_end();
+      }
+    const std::vector<Finding> before = std::move(result.findings);  // of the way in
+    static_cast<Outcome&>(result) =
+        launcher.empty() ? run_cell(*spec, streams)
+                         : run_cell_remotely(launcher, passage.caller->tenant, *spec, streams);
+    result.findings.insert(result.findings.begin(), before.begin(), before.end());
+  }
   if (result.status == Status::blocked) {
     const bool unmet =
         result.reason == Reason::cannot_enforce && result.message.contains(kUnmetRequirement);

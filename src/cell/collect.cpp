@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/glob.h"
+#include "base/protected_names.h"
 #include "base/text.h"
 #include "cell/export.h"
 
@@ -140,6 +141,9 @@ Result<void> Collection::export_file(int directory, const char* name, const stru
     return {};
   };
   if (!is_plain(name)) return skip("the name is not plain text");
+  if (const ProtectedName* rule = find_protected({.path = path_}))
+    return skip("the name " + std::string(rule->pattern) + " is protected, because " +
+                std::string(rule->why));
   if (!S_ISREG(seen.st_mode)) return skip("it is " + std::string(kind_of_file(seen.st_mode)));
   auto file = open_regular(directory, name, seen);
   if (!file) return skip(describe(file.error()));

@@ -27,9 +27,9 @@ struct CollectLimits {
 //
 // Only regular files with a single link leave, as 0644 or 0755, owned by the owner of the
 // destination. What matches and does not leave (a symlink, a FIFO, a hard link, a name that is not
-// plain text, a file beyond a limit), and a glob that matches nothing, is a finding "not_exported".
-// An error means that a glob is malformed and nothing was copied, or that the host cannot take any
-// more (a full disk).
+// plain text or is protected (base/protected_names.h), a file beyond a limit), and a glob that
+// matches nothing, is a finding "not_exported". An error means that a glob is malformed and nothing
+// was copied, or that the host cannot take any more (a full disk).
 Result<std::vector<Artifact>> collect_outputs(int workspace_fd, std::span<const std::string> globs,
                                               int destination_fd, const CollectLimits& limits,
                                               std::vector<Finding>& findings);

@@ -135,6 +135,18 @@ TEST_F(Collect, DoesNotFollowASymlinkToASecret) {
   expect_kept_out("out.txt", "a symbolic link");
 }
 
+// A glob for everything must not plant what the next git or shell in that directory runs.
+TEST_F(Collect, DoesNotExportProtectedNames) {
+  put(workspace / ".git/hooks/post-checkout", "evil");
+  put(workspace / ".envrc", "evil");
+  put(workspace / "a/.Cursor/rules", "evil");
+  EXPECT_EQ(collect({"**"}), Names{});
+  for (const char* path : {".git/hooks/post-checkout", ".envrc", "a/.Cursor/rules"})
+    expect_kept_out(path, "protected");
+  put(workspace / ".hidden", "plain");
+  EXPECT_EQ(collect({"**"}), Names{".hidden"}) << "the twin";
+}
+
 TEST_F(Collect, DoesNotEnterASymlinkedDirectory) {
   fs::create_directory_symlink(tree.path(), workspace / "out");
   fs::copy_file(workspace / "out/secret", tree / "naive");

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/protected_names.h"
 #include "base/text.h"
 #include "cell/remove_tree.h"
 
@@ -171,6 +172,10 @@ CopyBack::Applied CopyBack::apply(Level& level, const char* name) {
   struct stat seen{};
   if (::fstatat(level.upper.fd(), name, &seen, AT_SYMLINK_NOFOLLOW) != 0)
     return refuse({"fstatat", "", errno});
+  if (const ProtectedName* rule =
+          find_protected({.path = path_, .directory = S_ISDIR(seen.st_mode)}))
+    return std::unexpected("the name " + std::string(rule->pattern) + " is protected, because " +
+                           std::string(rule->why));
   if (S_ISCHR(seen.st_mode) && seen.st_rdev == 0) return remove(level.host.get(), name);
   switch (seen.st_mode & S_IFMT) {
     case S_IFDIR:

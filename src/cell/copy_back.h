@@ -40,10 +40,10 @@ struct CopyBackReport {
 // Files arrive with content, permission bits and time of modification, but without set-id bits,
 // extended attributes or hard links; directories with their permission bits. The host directory's
 // own mode stays. A symlink arrives only if it cannot lead out of the tree. What does not arrive
-// (other kinds of files, what the limits cut off, what the host's permissions or mounts refuse)
-// leaves the host's entry of that name alone and is a finding "not_copied_back". An error means
-// that the rest was not applied: the upper directory cannot be read, or the host cannot take any
-// more (a full disk).
+// (other kinds of files, protected names (base/protected_names.h), what the limits cut off, what
+// the host's permissions or mounts refuse) leaves the host's entry of that name alone and is a
+// finding "not_copied_back". An error means that the rest was not applied: the upper directory
+// cannot be read, or the host cannot take any more (a full disk).
 Result<CopyBackReport> copy_back(int upper_fd, int host_fd, Owner owner, OverlayMarks marks,
                                  const CopyBackLimits& limits, std::vector<Finding>& findings);
 

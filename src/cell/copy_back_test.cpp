@@ -199,6 +199,38 @@ TEST_F(CopyBackTest, WritesNoSpecialFiles) {
   EXPECT_EQ(content_of(host / "fifo"), "host") << "what is refused leaves the host alone";
 }
 
+// Git on the host runs what they name, a shell reads them when it starts, an agent obeys them.
+TEST_F(CopyBackTest, LeavesProtectedNamesOfTheHostAsTheyAre) {
+  put(host / ".git/config", "host");
+  put(host / ".git/hooks/pre-commit", "host");
+  put(host / ".bashrc", "host");
+  put(upper / ".git/config", "tool");
+  put(upper / ".git/index", "tool");
+  put(upper / ".git/hooks/post-checkout", "tool");
+  put(upper / "sub/.git", "gitdir: ../evil");
+  fs::create_symlink(".git", upper / "sub/plain");
+  put(upper / "sub/.VSCode/tasks.json", "tool");
+  put(upper / ".claude/settings.json", "tool");
+  make_whiteout(upper / ".bashrc");
+  put(upper / "src/main.c", "tool");
+  EXPECT_EQ(content_of(naive_copy() / ".git/config"), "tool") << "the twin was not fooled";
+
+  apply();
+  expect_refused(".git/config", "protected");
+  expect_refused(".git/hooks", "protected");
+  expect_refused("sub/.git", "protected");
+  expect_refused("sub/.VSCode", "protected");
+  expect_refused(".claude", "protected");
+  expect_refused(".bashrc", "protected");
+  EXPECT_EQ(content_of(host / ".git/config"), "host");
+  EXPECT_EQ(content_of(host / ".bashrc"), "host") << "nor is it deleted";
+  EXPECT_FALSE(fs::exists(host / ".git/hooks/post-checkout"));
+  EXPECT_FALSE(fs::exists(host / "sub/.git"));
+  EXPECT_FALSE(fs::exists(host / ".claude"));
+  EXPECT_EQ(content_of(host / ".git/index"), "tool") << "git works";
+  EXPECT_EQ(content_of(host / "src/main.c"), "tool");
+}
+
 TEST_F(CopyBackTest, DropsSetIdBitsAndExtendedAttributes) {
   put(upper / "shell", "", 06777);
   fs::create_directory(upper / "shared");

@@ -111,6 +111,8 @@ Result<void> add_grant(const Grant& grant, const CellSpec& spec, Prepared& cell,
   const std::string& source = *host;
   const std::string inside = grant.inside.empty() ? source : grant.inside;
   if (auto place = check_grant_place(inside); !place) return place;
+  struct stat there{};
+  if (grant.optional && ::lstat(source.c_str(), &there) != 0 && errno == ENOENT) return {};
   auto mount =
       host_mount(source, inside.substr(1), grant.write ? Access::read_write : Access::read_only);
   if (!mount) return std::unexpected(mount.error());

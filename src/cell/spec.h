@@ -21,9 +21,10 @@ namespace sallyport {
 
 // A file or directory of the host that the cell may see.
 struct Grant {
-  std::string host;    // path on the host, as the caller wrote it
-  std::string inside;  // absolute path in the cell; empty: the host path, made absolute
-  bool write = false;  // false: read-only
+  std::string host;       // path on the host, as the caller wrote it
+  std::string inside;     // absolute path in the cell; empty: the host path, made absolute
+  bool write = false;     // false: read-only
+  bool optional = false;  // left out when there is nothing at the host path
 };
 
 // A file copied into the scratch before the command starts.

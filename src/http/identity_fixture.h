@@ -11,23 +11,23 @@
 
 namespace sallyport {
 
-struct Identity {
+struct TestIdentity {
   X509* certificate = nullptr;
   EVP_PKEY* key = nullptr;
-  Identity() = default;
-  Identity(const Identity&) = delete;
-  Identity& operator=(const Identity&) = delete;
-  ~Identity() {
+  TestIdentity() = default;
+  TestIdentity(const TestIdentity&) = delete;
+  TestIdentity& operator=(const TestIdentity&) = delete;
+  ~TestIdentity() {
     X509_free(certificate);
     EVP_PKEY_free(key);
   }
 };
 
 // A certificate of `names`, by `issuer` or by itself.
-inline std::unique_ptr<Identity> make_identity(const std::vector<std::string>& names,
-                                               const Identity* issuer = nullptr, long from = -3600,
+inline std::unique_ptr<TestIdentity> make_identity(const std::vector<std::string>& names,
+                                               const TestIdentity* issuer = nullptr, long from = -3600,
                                                long to = 3600) {
-  auto made = std::make_unique<Identity>();
+  auto made = std::make_unique<TestIdentity>();
   made->key = EVP_EC_gen("P-256");
   X509* x = made->certificate = X509_new();
   X509_set_version(x, 2);
@@ -40,7 +40,7 @@ inline std::unique_ptr<Identity> make_identity(const std::vector<std::string>& n
     X509_NAME_add_entry_by_NID(X509_get_subject_name(x), NID_commonName, MBSTRING_UTF8,
                                reinterpret_cast<const unsigned char*>(name.data()),
                                static_cast<int>(name.size()), -1, 0);
-  const Identity& by = issuer != nullptr ? *issuer : *made;
+  const TestIdentity& by = issuer != nullptr ? *issuer : *made;
   X509_set_issuer_name(x, X509_get_subject_name(by.certificate));
   X509V3_CTX context;
   X509V3_set_ctx_nodb(&context);
@@ -65,10 +65,10 @@ std::string pem(Write write) {
   BIO_free(bio);
   return text;
 }
-inline std::string certificate_pem(const Identity& identity) {
+inline std::string certificate_pem(const TestIdentity& identity) {
   return pem([&](BIO* bio) { PEM_write_bio_X509(bio, identity.certificate); });
 }
-inline std::string key_pem(const Identity& identity) {
+inline std::string key_pem(const TestIdentity& identity) {
   return pem([&](BIO* bio) {
     PEM_write_bio_PrivateKey(bio, identity.key, nullptr, nullptr, 0, nullptr, nullptr);
   });

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-HttpSettings with_tls(const Identity& server, const Identity* authority = nullptr,
+HttpSettings with_tls(const TestIdentity& server, const TestIdentity* authority = nullptr,
                       bool require = false) {
   HttpSettings settings;
   settings.tls = {.certificate = certificate_pem(server),
@@ -23,7 +23,7 @@ HttpSettings with_tls(const Identity& server, const Identity* authority = nullpt
 }
 
 struct TlsClientOptions {
-  const Identity* identity = nullptr;
+  const TestIdentity* identity = nullptr;
   std::string protocols = {};  // of ALPN
   int highest = 0;             // version
 };
@@ -101,7 +101,7 @@ TEST(HttpTls, KnowsClientsByACertificateOfTheirAuthority) {
   const auto authority = make_identity({"our authority"});
   const auto stranger = make_identity({"their authority"});
   TestServer server(echo, with_tls(*identity, authority.get()));
-  const auto name_of_client = [&](const Identity* client) {
+  const auto name_of_client = [&](const TestIdentity* client) {
     return body_in(ask(server.port(), kLastGet, {.identity = client}));
   };
   EXPECT_EQ(name_of_client(nullptr), "GET /x?  127.0.0.1 ");

@@ -6,6 +6,8 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "policy/limit_value.h"
+#include "tool/cell_call.h"
+#include "tool/database_grants.h"
 #include "tool/file_order.h"
 
 namespace sallyport {
@@ -80,8 +82,11 @@ Limits greatest_limits(const Rules& rules) {
 #define SALLYPORT_NARROW(limit, type, sentence) narrow(most.limit, rules.ceiling.limits.limit);
   SALLYPORT_LIMITS(SALLYPORT_NARROW)
 #undef SALLYPORT_NARROW
-  // A tool that answers with JSON has its result on standard output; see make_cell_spec().
-  most.max_output = std::max(most.max_output, {most.max_result.bytes + 1});
+  // Cells keep more of the output than comes back; see captured_output().
+  std::uint64_t kept = std::max(most.max_output.bytes, most.max_result.bytes + 1);
+  for (const auto& [name, tool] : rules.tools)
+    kept = std::max(kept, captured_output(tool, most).bytes);
+  most.max_output = {kept};
   return most;
 }
 
@@ -208,6 +213,8 @@ Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string progra
       add_place(ceiling.places, rule, false, tool.files.write_mode);
     for (const FileRule& rule : tool.files.write)
       add_place(ceiling.places, rule, true, tool.files.write_mode);
+    for (const Grant& grant : database_grants(tool))
+      ceiling.places.push_back({.host = grant.host, .inside = grant.inside});
     profiles.insert(tool.syscalls.empty() ? CellSpec{}.syscalls : tool.syscalls);
   }
   ceiling.profiles.assign(profiles.begin(), profiles.end());

@@ -31,6 +31,7 @@ tools:
     run: [tee, /out/x]
     files: {write: ["/srv/out:/out"]}
     limits: {memory: 384MiB, io: 20MB/s}
+  query: {needs: [use], use: sql, database: "sqlite:/srv/shop.db", tables: [orders]}
   copier:
     needs: [use]
     run: [make]
@@ -85,6 +86,16 @@ TEST_F(LaunchCeilings, LetThroughWhatTheirPolicyHas) {
   EXPECT_EQ(grant("/srv/src", "/srv/src", true, WriteMode::copy), "");
   EXPECT_EQ(grant("/opt/sallyport", std::string(kProgramInside), false), "");
   EXPECT_EQ(refusal([](CellSpec& spec) { spec.syscalls = "build"; }), "");
+}
+
+TEST_F(LaunchCeilings, LetThroughADatabaseAndItsJournalsToRead) {
+  for (const std::string end : {"", "-wal", "-shm", "-journal"}) {
+    EXPECT_EQ(grant("/srv/shop.db" + end, "/run/sallyport/database" + end, false), "");
+    EXPECT_NE(grant("/srv/shop.db" + end, "/run/sallyport/database" + end, true), "");
+  }
+  EXPECT_NE(grant("/srv/shop.db-x", "/run/sallyport/database-x", false), "");
+  EXPECT_NE(grant("/srv", "/run/sallyport/database", false), "");
+  EXPECT_NE(grant("/srv/shop.db", "/data", false), "");
 }
 
 TEST_F(LaunchCeilings, RefuseEveryOtherPathOfTheHost) {

@@ -11,7 +11,7 @@
 namespace sallyport {
 namespace {
 
-constexpr std::uint32_t kClaimVersion = 0x31435053;    // "SPC1"
+constexpr std::uint32_t kClaimVersion = 0x32435053;    // "SPC2"
 constexpr std::uint32_t kOutcomeVersion = 0x314f5053;  // "SPO1"
 
 // Far more than any call has; see kMostFiles and kMostGlobs in tool/cell_call.cpp.
@@ -216,10 +216,11 @@ void visit(Wire& wire, Limits& limits) {
 
 template <class Wire>
 void visit(Wire& wire, Grant& grant) {
-  auto& [host, inside, write] = grant;
+  auto& [host, inside, write, optional] = grant;
   visit(wire, host);
   visit(wire, inside);
   visit(wire, write);
+  visit(wire, optional);
 }
 
 template <class Wire>

@@ -236,6 +236,16 @@ class Checker {
                      quoted(inside + "/name"));
   }
 
+  void check_database(const Tool& tool) const {
+    constexpr std::string_view kFile = "sqlite:";
+    if (!tool.database.starts_with(kFile)) return;
+    const std::string path = tool.database.substr(kFile.size());
+    if (const DenyRule* deny = denied(path))
+      refuse({"tools", tool.name, "database"},
+             quoted(path) + " is what the ceiling denies, " + quoted(deny->text),
+             "name another database, or change ceiling.files.deny");
+  }
+
   // Whether every host of `allowed` is one of `deny`.
   static bool covers(const HostPattern& deny, const HostPattern& allowed) {
     if (!allowed.covers_subdomains()) return deny.matches(allowed.base());
@@ -276,6 +286,7 @@ class Checker {
              "there is a schema for the result, and the tool gives text",
              "write result: json, or take the schema out");
     check_files(tool);
+    check_database(tool);
     check_needs(tool);
     if (tool.share_network && !rules_.ceiling.deny_hosts.empty())
       refuse({"tools", tool.name, "dangerously_share_network"},

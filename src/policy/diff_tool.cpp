@@ -195,6 +195,11 @@ void compare_outputs(ChangeList& changes, const Tool& before, const Tool& after)
                              : "its result is no longer checked against a schema");
   else if (a.schema && !json_equal(a.schema_text, b.schema_text))
     changes.changed("the schema of its result");
+  if (a.redact_blocks != b.redact_blocks)
+    changes.ordered(a.redact_blocks, b.redact_blocks,
+                    b.redact_blocks ? "a result with something to redact is refused now"
+                                    : "a result with something to redact is no longer refused");
+  if (a.keep != b.keep) changes.changed("how much of a long output is kept");
   compare_text(changes, "injection", a.injection, b.injection);
   compare_lists(changes, before.collect, after.collect, "gives back files that match ",
                 "no longer gives back files that match ");

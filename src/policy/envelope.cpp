@@ -159,7 +159,11 @@ TableRules intersection(const TableRules& a, const TableRules& b) {
     if (!left || !right) return;
     std::vector<std::string> columns = left->empty() ? *right : *left;
     if (!left->empty() && !right->empty())
-      std::erase_if(columns, [&](const std::string& column) { return !contains(*right, column); });
+      std::erase_if(columns, [&](const std::string& column) {
+        return std::ranges::none_of(*right, [&](const std::string& other) {
+          return std::ranges::equal(column, other, {}, SqlNameOrder::small, SqlNameOrder::small);
+        });
+      });
     std::ranges::sort(columns);
     if (columns.empty() && (!left->empty() || !right->empty())) {
       // No column in common. An empty list would mean all of them, and beside "*" there is no way

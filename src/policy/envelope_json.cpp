@@ -192,6 +192,8 @@ void add_kind(json::object& object, const Tool& tool) {
 json::object output_json(const OutputRules& rules) {
   json::object object{{"redact", strings(rules.redact)}, {"patterns", strings(rules.patterns)}};
   if (rules.schema) object["schema"] = rules.schema_text;
+  if (rules.redact_blocks) object["redact_blocks"] = true;
+  if (rules.keep) object["keep"] = rules.keep->bytes;
   if (!rules.injection.empty()) object["injection"] = rules.injection;
   return object;
 }

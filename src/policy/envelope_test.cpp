@@ -191,6 +191,19 @@ TEST(Envelope, TablesAreThoseThatToolAndRoleBothAllow) {
                                          testing::Pair("orders", ElementsAre("id"))));
 }
 
+// "*" of one side must not stand for a table that the other side has in another spelling.
+TEST(Envelope, TablesAreTheSameInCapitalLetters) {
+  Shop shop;
+  shop.tool.tables = {.all_tables = true, .tables = {{"Customers", {"ID"}}}};
+  shop.role.tables = TableRules{.all_tables = false, .tables = {{"customers", {}}, {"x", {}}}};
+  const TableRules tables = shop.envelope().tables;
+  EXPECT_THAT(tables.tables, ElementsAre(testing::Pair("Customers", ElementsAre("ID")),
+                                         testing::Pair("x", IsEmpty())));
+  shop.role.tables = TableRules{.all_tables = false, .tables = {{"customers", {"id"}}}};
+  EXPECT_THAT(shop.envelope().tables.tables,
+              ElementsAre(testing::Pair("Customers", ElementsAre("ID"))));
+}
+
 TEST(Envelope, ColumnsWithoutACommonOneAreNoTableAndNotAllOfThem) {
   Shop shop;
   shop.tool.tables = {.all_tables = true, .tables = {{"customers", {"id"}}}};

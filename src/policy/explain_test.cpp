@@ -213,8 +213,6 @@ TEST(Explain, ListsWhatThisVersionRefuses) {
   Shop shop;
   EXPECT_THAT(explain(shop.rules, "python")->gaps, IsEmpty());
   shop.python.warm = true;
-  shop.python.screen["*"] = ScreenAction::block;
-  shop.python.output.redact = {"secrets"};
   shop.python.network.allow.push_back({.host = host_pattern("a.example")});
   ApprovalRule rule;
   rule.when = *Schema::compile(json::object{});
@@ -222,9 +220,8 @@ TEST(Explain, ListsWhatThisVersionRefuses) {
   std::vector<std::string> found;
   for (const ExplainedGap& gap : explain(shop.rules, "python")->gaps)
     found.push_back(gap.rule + (gap.every_call ? "" : " (some)"));
-  EXPECT_THAT(
-      found, ElementsAre("tools.python.approval (some)", "tools.python.network",
-                         "tools.python.screen", "tools.python.warm", "tools.python.output.redact"));
+  EXPECT_THAT(found, ElementsAre("tools.python.approval (some)", "tools.python.network",
+                                 "tools.python.warm"));
 }
 
 TEST(Explain, TextOfTheFileCannotMoveTheCursor) {

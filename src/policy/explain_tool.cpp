@@ -57,8 +57,12 @@ std::string builtin_sentence(const Tool& tool) {
       return "Reads a file that the caller names.";
     case Builtin::write_file:
       return "Writes a file that the caller names, with content that the caller gives.";
+    case Builtin::edit_file:
+      return "Replaces a piece of text in a file that the caller names.";
     case Builtin::list_files:
       return "Lists the files of a directory that the caller names.";
+    case Builtin::search_files:
+      return "Searches the files of a directory for a text that the caller gives.";
     case Builtin::http_fetch:
       return "Fetches a URL that the caller gives.";
     case Builtin::sql:

@@ -52,7 +52,7 @@ std::optional<FileRule> read_file_rule(const Spot& at, bool narrowed) {
     if (!narrowed) {
       at.refuse(quoted(host) + " is a glob, and a cell is shown whole directories and files",
                 "write " + quoted(wild > 1 ? host.substr(0, host.rfind('/', wild)) : "/srv/data") +
-                    "; globs narrow read_file, write_file and list_files");
+                    "; globs narrow the file tools");
       return std::nullopt;
     }
     const std::size_t slash = host.rfind('/', wild);
@@ -170,9 +170,7 @@ std::optional<DenyRule> read_denied_path(const Spot& at) {
 }
 
 SectionText files_section() {
-  return {"files",
-          "What a tool sees of the host's files. A glob narrows read_file, write_file and "
-          "list_files.",
+  return {"files", "What a tool sees of the host's files. A glob narrows the file tools.",
           texts_of<FileRules>(kFiles<true>)};
 }
 

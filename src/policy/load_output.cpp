@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "policy/load.h"
+#include "redact/redact.h"
 
 namespace sallyport {
 namespace {
@@ -15,10 +16,41 @@ std::optional<ScreenAction> read_action(const Spot& at) {
   return static_cast<ScreenAction>(std::ranges::find(kActions, *word) - std::begin(kActions));
 }
 
-constexpr std::string_view kRedactions[] = {"secrets", "home_dirs", "ip_addresses", "temp_dirs",
-                                            "emails"};
+constexpr std::string_view kRedactions[] = {"secrets",   "home_dirs", "ip_addresses",
+                                            "temp_dirs", "emails",    "cards"};
 std::optional<std::string> read_redaction(const Spot& at) {
   return read_choice(at, kRedactions);
+}
+
+// One that cannot be searched for in a stream is refused here, not at the first call.
+std::optional<std::string> read_pattern(const Spot& at) {
+  auto text = read_text(at);
+  if (!text) return std::nullopt;
+  if (const auto made = Redactions::make({.groups = {}, .patterns = {*text}, .values = {}});
+      !made) {
+    at.refuse(made.error());
+    return std::nullopt;
+  }
+  return text;
+}
+
+void read_keep(const Spot& at, OutputRules& output) {
+  if (const auto text = read_text(at)) {
+    if (const auto size = parse_size(*text))
+      output.keep = *size;
+    else
+      at.refuse(size.error().message, size.error().hint);
+  }
+}
+
+// A list of what is taken out; or `block`, and the result is refused instead.
+void read_redact(const Spot& at, OutputRules& output) {
+  if (at.node().kind != Node::Kind::scalar) {
+    if (auto groups = read_list<read_redaction>(at)) output.redact = std::move(*groups);
+    return;
+  }
+  constexpr std::string_view kBlock[] = {"block"};
+  output.redact_blocks = read_choice(at, kBlock).has_value();
 }
 
 std::optional<std::string> read_injection(const Spot& at) {
@@ -34,11 +66,16 @@ constexpr Field<OutputRules> kOutput[] = {
     {"schema", R"({"$ref": "#/$defs/json_schema"})",
      "JSON Schema that a structured result must satisfy.", read_result_schema},
     {"redact",
-     R"({"type": "array", "items": {"enum": ["secrets", "home_dirs", "ip_addresses", "temp_dirs", "emails"]}, "uniqueItems": true})",
-     "What is taken out of results; added to that of `defaults`.",
-     into<&OutputRules::redact, read_list<read_redaction>>},
+     R"({"anyOf": [{"const": "block"}, {"type": "array", "items": {"enum": ["secrets", "home_dirs", "ip_addresses", "temp_dirs", "emails", "cards"]}, "uniqueItems": true}]})",
+     "What is taken out of results; added to that of `defaults`. `block`: a result that holds any "
+     "of "
+     "it is refused.",
+     read_redact},
     {"patterns", kTextsValue, "Regular expressions (RE2) of your own to take out of results.",
-     into<&OutputRules::patterns, read_list<read_text>>},
+     into<&OutputRules::patterns, read_list<read_pattern>>},
+    {"keep", kSizeValue,
+     "How much of a text that is too long for the result is kept whole, as an artifact.",
+     read_keep},
     {"injection", R"({"enum": ["mark", "block", "none"]})",
      "What is done with a result that reads like instructions to a model.",
      into<&OutputRules::injection, read_injection>},

@@ -6,6 +6,8 @@
 namespace sallyport {
 namespace {
 
+constexpr const char* kOnce = "capital letters make no other table; list it once";
+
 // Whether a table, perhaps with its schema, or a column can have this name.
 bool check_identifier(const Spot& at, Place place, std::string_view name, bool qualified) {
   const auto parsed = SqlIdentifier::parse(name, {.qualified = qualified});
@@ -47,8 +49,8 @@ std::optional<TableRules> read_tables(const Spot& at) {
     for (const std::string& name : *names) {
       if (name == "*")
         rules.all_tables = true;
-      else
-        rules.tables[name];
+      else if (!rules.tables.try_emplace(name).second)
+        at.refuse("the table " + quoted(name) + " is listed twice", kOnce);
       meaning[name] = "all";
     }
     at.means(std::move(meaning));
@@ -62,8 +64,9 @@ std::optional<TableRules> read_tables(const Spot& at) {
     auto columns = read_columns(value);
     if (!columns) return;
     if (key.text != "*") {
-      if (check_identifier(value, key.place, key.text, true))
-        rules.tables[key.text] = std::move(*columns);
+      if (!check_identifier(value, key.place, key.text, true)) return;
+      if (!rules.tables.try_emplace(key.text, std::move(*columns)).second)
+        value.refuse_at(key.place, "the table " + quoted(key.text) + " is listed twice", kOnce);
     } else if (columns->empty()) {
       rules.all_tables = true;
     } else {

@@ -70,6 +70,8 @@ void add_output(const Spot& at, Tool& tool) {
     tool.output.schema = std::move(output->schema);
     tool.output.schema_text = std::move(output->schema_text);
   }
+  tool.output.redact_blocks |= output->redact_blocks;
+  if (output->keep) tool.output.keep = output->keep;
   if (!output->injection.empty()) tool.output.injection = std::move(output->injection);
 }
 
@@ -110,7 +112,8 @@ constexpr Field<Tool> kDefaults[] = {
 bool is_file_tool(const Tool& tool) {
   return tool.kind == ToolKind::builtin &&
          (tool.builtin == Builtin::read_file || tool.builtin == Builtin::write_file ||
-          tool.builtin == Builtin::list_files);
+          tool.builtin == Builtin::edit_file || tool.builtin == Builtin::list_files ||
+          tool.builtin == Builtin::search_files);
 }
 
 bool runs_code(const Tool& tool) {
@@ -317,6 +320,12 @@ void read_database(const Spot& at, Tool& tool) {
       user != std::string::npos && text->substr(0, user).rfind(':') > text->find("://"))
     return at.refuse("the database is given with a password in it",
                      "leave it out and name one of `credentials`");
+  constexpr std::string_view kFile = "sqlite:";
+  if (text->starts_with(kFile))
+    if (const std::string_view path = std::string_view(*text).substr(kFile.size());
+        path == "/" || irregular_component(path) || escape_for_terminal(path) != path)
+      return at.refuse(quoted(path) + " is not the path of a file",
+                       "write the absolute path of the database, without . and ..");
   tool.database = std::move(*text);
 }
 
@@ -326,7 +335,7 @@ std::optional<std::string> read_word(const Spot& at) {
 
 constexpr Field<Tool> kTool[] = {
     {"use",
-     R"({"enum": ["run_python", "run_javascript", "run_shell", "run_command", "read_file", "write_file", "list_files", "http_fetch", "sql"]})",
+     R"({"enum": ["run_python", "run_javascript", "run_shell", "run_command", "read_file", "write_file", "edit_file", "list_files", "search_files", "http_fetch", "sql"]})",
      "A built-in tool to start from. A tool has one of `use`, `run`, `http` and `mcp`.", read_use},
     {"description", kTextValue, "What it does, for models and people.",
      into<&Tool::description, read_text>},
@@ -404,12 +413,17 @@ struct Belongs {
 bool runs_in_a_cell(const Tool& tool) {
   return tool.kind != ToolKind::function;
 }
+bool shows_files(const Tool& tool) {
+  return !uses(tool, Builtin::sql);
+}
 constexpr Belongs kBelongs[] = {
     {"files", runs_in_a_cell, "tools that run in a cell"},
+    {"files", shows_files, "other tools: sql sees its database, and nothing else"},
     {"network", runs_in_a_cell, "tools that run in a cell"},
     {"dangerously_share_network", runs_in_a_cell, "tools that run in a cell"},
     {"syscalls", runs_in_a_cell, "tools that run in a cell"},
     {"collect", runs_in_a_cell, "tools that run in a cell"},
+    {"collect", shows_files, "other tools: sql leaves no files"},
     {"environment", runs_in_a_cell, "tools that run in a cell"},
     {"tools", [](const Tool& tool) { return tool.kind == ToolKind::mcp; }, "tools with `mcp`"},
     {"input", [](const Tool& tool) { return tool.kind == ToolKind::command; }, "tools with `run`"},
@@ -442,6 +456,12 @@ void check_shape(const Spot& at, const Tool& tool) {
         "list what may run, such as [ls, \"git status\"]; an empty list allows nothing");
   wants(uses(tool, Builtin::sql), "database", "write sqlite:/PATH");
   wants(uses(tool, Builtin::sql), "tables", "list the tables that may be read");
+  if (uses(tool, Builtin::sql) && tool.database.starts_with("sqlite:"))
+    for (const auto& [table, columns] : tool.tables.tables)
+      if (table.contains('.'))
+        at.refuse_key("tables", at.node().find("tables")->place,
+                      "the table " + quoted(table) + " is given with a schema",
+                      "tables of SQLite have none: write " + table.substr(table.find('.') + 1));
   wants(tool.kind == ToolKind::mcp, "tools", "list the tools of the server that may be used");
   wants(tool.irreversible, "approval",
         "an irreversible tool asks for approval: say by whom, as approval: {by: [ROLE]}");

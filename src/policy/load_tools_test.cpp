@@ -25,8 +25,8 @@ TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
        "mcp)"},
       {kVersion "tools:\n  t: {use: run_pyton, needs: []}\n",
        "f:3:12: tools.t.use: there is no 'run_pyton' here (did you mean 'run_python'? it is one of "
-       "run_python, run_javascript, run_shell, run_command, read_file, write_file, list_files, "
-       "http_fetch, sql)"},
+       "run_python, run_javascript, run_shell, run_command, read_file, write_file, edit_file, "
+       "list_files, search_files, http_fetch, sql)"},
       {kVersion "tools:\n  t: {run: [], needs: []}\n",
        R"(f:3:12: tools.t.run: the command is empty (write [/usr/bin/program, --option, "{name}"]))"},
       {kVersion "tools:\n  t: {run: [\"{p}\"], needs: [], args: {p: {type: string}}}\n",
@@ -60,7 +60,7 @@ TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
        "/srv/data, without '.', '..' and '//')"},
       {kTool "files: {read: [/a/*.csv]}\n",
        "f:6:20: tools.t.files.read[0]: '/a/*.csv' is a glob, and a cell is shown whole directories "
-       "and files (write '/a'; globs narrow read_file, write_file and list_files)"},
+       "and files (write '/a'; globs narrow the file tools)"},
       {kTool "files: {read: [/a:]}\n",
        R"(f:6:20: tools.t.files.read[0]: a text is wanted here, and this is a mapping (quote this: "/a:"))"},
       {kTool "files: {read: [/a//b]}\n",
@@ -121,7 +121,7 @@ TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
        R"(f:6:22: tools.t.environment.A: a text is wanted here, and the bare '1' is a number to some readers of YAML (quote this: "1"))"},
       {kTool "output: {redact: [secret]}\n",
        "f:6:23: tools.t.output.redact[0]: there is no 'secret' here (did you mean 'secrets'? it is "
-       "one of secrets, home_dirs, ip_addresses, temp_dirs, emails)"},
+       "one of secrets, home_dirs, ip_addresses, temp_dirs, emails, cards)"},
       {kTool "output: {schema: {typ: object}}\n",
        "f:6:23: tools.t.output.schema.typ: there is no keyword 'typ' in JSON Schema (did you mean "
        "'type'?)"},
@@ -166,6 +166,30 @@ TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
       {kVersion R"(tools: {t: {use: sql, needs: [], database: sqlite:/x, tables: ["a;b"]}})"
                 "\n",
        "f:2:64: tools.t.tables[0]: 'a;b'"},
+      {kVersion
+       "tools: {t: {use: sql, needs: [], database: sqlite:/x, tables: {a: all, A: [b]}}}\n",
+       "f:2:72: tools.t.tables.A: the table 'A' is listed twice (capital letters make no other "
+       "table; list it once)"},
+      {kVersion "tools: {t: {use: sql, needs: [], database: sqlite:/x, tables: [a, A]}}\n",
+       "f:2:63: tools.t.tables: the table 'A' is listed twice (capital letters make no other "
+       "table; list it once)"},
+      {kVersion "tools: {t: {use: sql, needs: [], database: sqlite:/x, tables: [main.a]}}\n",
+       "f:2:63: tools.t.tables: the table 'main.a' is given with a schema (tables of SQLite have "
+       "none: write a)"},
+      {kVersion "tools: {t: {use: sql, needs: [], database: sqlite:/a/../x, tables: [a]}}\n",
+       "f:2:44: tools.t.database: '/a/../x' is not the path of a file (write the absolute path of "
+       "the database, without . and ..)"},
+      {kVersion "tools: {t: {use: sql, needs: [], database: sqlite:x, tables: [a]}}\n",
+       "f:2:44: tools.t.database: 'sqlite:x' is not a database (write sqlite:/PATH or "
+       "postgres://HOST/NAME)"},
+      {kVersion
+       "tools: {t: {use: sql, needs: [], database: sqlite:/x, tables: [a], files: {read: [/a]}}}\n",
+       "f:2:75: tools.t.files: 'files' means nothing to this tool (it belongs to other tools: sql "
+       "sees its database, and nothing else)"},
+      {kVersion "ceiling: {files: {deny: [/srv/x]}}\n"
+                "tools: {t: {use: sql, needs: [], database: sqlite:/srv/x/d, tables: [a]}}\n",
+       "f:3:44: tools.t.database: '/srv/x/d' is what the ceiling denies, '/srv/x' (name another "
+       "database, or change ceiling.files.deny)"},
       {kVersion "tools: {t: {mcp: [npx], needs: []}}\n",
        "f:2:12: tools.t.tools: the key 'tools' is missing (list the tools of the server that may "
        "be used)"},
@@ -285,7 +309,9 @@ tools:
   cmd: { use: run_command, needs: [], commands: [ls, "git log"], refuse_flags: { git: [-c] } }
   rf: { use: read_file, needs: [] }
   wf: { use: write_file, needs: [] }
+  ef: { use: edit_file, needs: [] }
   lf: { use: list_files, needs: [] }
+  sf: { use: search_files, needs: [] }
   hf: { use: http_fetch, needs: [] }
   db: { use: sql, needs: [], database: sqlite:/x, tables: { a: all, b: [c], "*": all } }
 )");
@@ -297,9 +323,11 @@ tools:
       {"cmd", {"command"}},
       {"rf", {"path", "offset", "length"}},
       {"wf", {"path", "content", "append"}},
+      {"ef", {"path", "old", "new", "all"}},
       {"lf", {"path", "recursive"}},
+      {"sf", {"pattern", "path", "regex", "ignore_case", "names", "context"}},
       {"hf", {"url", "method"}},
-      {"db", {"query", "params"}},
+      {"db", {"query", "params", "format", "action", "table"}},
   };
   for (const auto& [name, arguments] : rows) {
     std::vector<std::string> found;

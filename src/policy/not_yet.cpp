@@ -14,7 +14,10 @@ constexpr NotYet kNotYet[] = {
     {"mcp", "MCP servers as tools", [](const Tool& tool) { return tool.kind == ToolKind::mcp; }},
     {"use", "the tool http_fetch",
      [](const Tool& tool) { return is_builtin(tool, Builtin::http_fetch); }},
-    {"use", "the tool sql", [](const Tool& tool) { return is_builtin(tool, Builtin::sql); }},
+    {"database", "PostgreSQL databases",
+     [](const Tool& tool) {
+       return is_builtin(tool, Builtin::sql) && !tool.database.starts_with("sqlite:");
+     }},
     {"tier", "this tier",
      [](const Tool& tool) {
        return tool.tier == Tier::wasm || tool.tier == Tier::container || tool.tier == Tier::vm;
@@ -23,19 +26,8 @@ constexpr NotYet kNotYet[] = {
     {"dangerously_share_network", "the network of this machine",
      [](const Tool& tool) { return tool.share_network; }},
     {"credentials", "credentials", [](const Tool& tool) { return !tool.credentials.empty(); }},
-    {"screen", "code screening",
-     [](const Tool& tool) {
-       return std::ranges::any_of(tool.screen,
-                                  [](const auto& row) { return row.second != ScreenAction::none; });
-     }},
     {"warm", "warm cells", [](const Tool& tool) { return tool.warm; }},
     {"preload", "warm cells", [](const Tool& tool) { return !tool.preload.empty(); }},
-    {"output.redact", "redaction",
-     [](const Tool& tool) { return !tool.output.redact.empty() || !tool.output.patterns.empty(); }},
-    {"output.injection", "marking of instruction-like output",
-     [](const Tool& tool) {
-       return !tool.output.injection.empty() && tool.output.injection != "none";
-     }},
 };
 
 }  // namespace

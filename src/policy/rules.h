@@ -3,6 +3,7 @@
 // for one tool and one caller is an Envelope.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -25,10 +26,21 @@ namespace sallyport {
 
 // --- who ------------------------------------------------------------------------------------
 
+// Names of tables and columns, as SQL compares them: A–Z are a–z.
+struct SqlNameOrder {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const {
+    return std::ranges::lexicographical_compare(a, b, {}, small, small);
+  }
+  static constexpr char small(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+};
+
 // A list of tables with their columns. A table that is not listed is not allowed.
 struct TableRules {
-  bool all_tables = false;                                 // "*"
-  std::map<std::string, std::vector<std::string>> tables;  // no columns listed: all of them
+  bool all_tables = false;                                               // "*"
+  std::map<std::string, std::vector<std::string>, SqlNameOrder> tables;  // no columns: all of them
 };
 
 struct Role {
@@ -147,7 +159,9 @@ enum class Builtin {
   run_command,
   read_file,
   write_file,
+  edit_file,
   list_files,
+  search_files,
   http_fetch,
   sql,
 };
@@ -189,7 +203,13 @@ struct OutputRules {
   json::value schema_text;
   std::vector<std::string> redact;
   std::vector<std::string> patterns;  // own redaction rules
+  bool redact_blocks = false;         // a result with something to redact is refused
+  std::optional<ByteSize> keep;       // of a text that is cut, as an artifact
   std::string injection;
+
+  [[nodiscard]] bool redacts() const {
+    return redact_blocks || !redact.empty() || !patterns.empty();
+  }
 };
 
 struct Tool {

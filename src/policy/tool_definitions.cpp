@@ -25,7 +25,7 @@ bool reaches_network(const Tool& tool) {
 
 bool changes_nothing(const Tool& tool) {
   return !tool.irreversible && !reaches_network(tool) && tool.files.write.empty() &&
-         !is_one_of(tool, {Builtin::write_file, Builtin::sql});
+         !is_one_of(tool, {Builtin::write_file, Builtin::edit_file});
 }
 
 // One definition, before it is put into the words of a format.

@@ -6,7 +6,9 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "input/command_rules.h"
+#include "sql/order.h"
 #include "tool/argv_template.h"
+#include "tool/database_grants.h"
 #include "tool/file_order.h"
 
 namespace sallyport {
@@ -41,8 +43,12 @@ std::optional<FileAction> find_file_action(const Tool& tool) {
       return FileAction::read;
     case Builtin::write_file:
       return FileAction::write;
+    case Builtin::edit_file:
+      return FileAction::edit;
     case Builtin::list_files:
       return FileAction::list;
+    case Builtin::search_files:
+      return FileAction::search;
     default:
       return std::nullopt;
   }
@@ -213,10 +219,28 @@ Result<void> add_allowed_command(const ToolCall& call, CellSpec& spec) {
   return {};
 }
 
+Result<void> add_search(const ToolCall& call, FileOrder& order) {
+  auto pattern = text_argument(call, "pattern");
+  auto context = count_argument(call, "context");
+  if (!pattern) return std::unexpected(std::move(pattern.error()));
+  if (!context) return std::unexpected(std::move(context.error()));
+  order.pattern = std::move(*pattern);
+  order.context = context->value_or(0);
+  order.regex = flag_argument(call, "regex");
+  order.ignore_case = flag_argument(call, "ignore_case");
+  if (call.arguments.contains("names")) {
+    auto names = text_argument(call, "names");
+    if (!names) return std::unexpected(std::move(names.error()));
+    order.names = std::move(*names);
+  }
+  return {};
+}
+
 Result<FileOrder> make_order(const ToolCall& call, FileAction action) {
   FileOrder order;
   order.max_answer = call.limits.max_result.bytes;
-  if (action != FileAction::list || call.arguments.contains("path")) {
+  const bool of_directory = action == FileAction::list || action == FileAction::search;
+  if (!of_directory || call.arguments.contains("path")) {
     auto path = text_argument(call, "path");
     if (!path) return std::unexpected(std::move(path.error()));
     order.path = std::move(*path);
@@ -234,45 +258,131 @@ Result<FileOrder> make_order(const ToolCall& call, FileAction action) {
     order.content = std::move(*content);
     order.append = flag_argument(call, "append");
   }
+  if (action == FileAction::edit) {
+    auto old_text = text_argument(call, "old");
+    auto new_text = text_argument(call, "new");
+    if (!old_text || !new_text) return std::unexpected((!old_text ? old_text : new_text).error());
+    order.old_text = std::move(*old_text);
+    order.new_text = std::move(*new_text);
+    order.all = flag_argument(call, "all");
+  }
   if (action == FileAction::list) order.recursive = flag_argument(call, "recursive");
+  if (action == FileAction::search)
+    if (auto added = add_search(call, order); !added)
+      return std::unexpected(std::move(added.error()));
+  if (call.envelope.ceiling != nullptr)
+    for (const DenyRule& rule : call.envelope.ceiling->deny_files)
+      order.denied.push_back(rule.text);
   return order;
 }
 
-// Our own program does the work, with the tool's places and nothing else in sight.
-Result<void> add_file_work(const ToolCall& call, FileAction action, CellSpec& spec) {
+bool is_sql(const Tool& tool) {
+  return tool.kind == ToolKind::builtin && tool.builtin == Builtin::sql;
+}
+
+// Our own program does the work of the file tools and of sql, with the tool's places and nothing
+// else in sight.
+bool runs_own_program(const Tool& tool) {
+  return find_file_action(tool).has_value() || is_sql(tool);
+}
+
+Result<void> add_own_program(const ToolCall& call, std::string_view work, std::string order,
+                             CellSpec& spec) {
   if (call.request.input || !call.request.files.empty() || !call.request.collect.empty())
-    return fail(Reason::argument, "a file tool takes neither standard input nor files",
+    return fail(Reason::argument, "this tool takes neither standard input nor files",
                 "give everything in its arguments");
   if (call.program.empty())
-    return fail(Reason::unavailable, "the sallyport program, which file tools run, is not known",
+    return fail(Reason::unavailable, "the sallyport program, which this tool runs, is not known",
                 "name it in BoundaryOptions::program");
+  spec.grants.push_back(
+      {.host = call.program, .inside = std::string(kProgramInside), .write = false});
+  spec.command = {std::string(kProgramInside), "in-cell", std::string(work)};
+  spec.input = std::move(order);
+  return {};
+}
+
+Result<void> add_file_work(const ToolCall& call, FileAction action, CellSpec& spec) {
   auto order = make_order(call, action);
   if (!order) return std::unexpected(std::move(order.error()));
   const FileRules& files = call.tool.files;
   const auto add = [&](const std::vector<FileRule>& rules, bool write) {
     for (const FileRule& rule : rules) {
       add_grant(spec, rule, write);
-      order->places.push_back(
-          {.inside = rule.inside, .names = rule.names ? rule.names_text : std::string()});
+      order->places.push_back({.inside = rule.inside,
+                               .names = rule.names ? rule.names_text : std::string(),
+                               .host = rule.host});
     }
   };
-  if (action == FileAction::write) {
+  if (action == FileAction::write || action == FileAction::edit) {
     add(files.write, true);
   } else {
     add(files.read, false);
     add(files.write, false);
   }
-  spec.grants.push_back(
-      {.host = call.program, .inside = std::string(kProgramInside), .write = false});
-  spec.command = {std::string(kProgramInside), "in-cell", std::string(name_of(action))};
-  spec.input = to_text(*order);
-  return {};
+  return add_own_program(call, name_of(action), to_text(*order), spec);
+}
+
+std::string optional_text(const ToolCall& call, std::string_view name) {
+  const json::value* value = call.arguments.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+Result<SqlOrder> make_sql_order(const ToolCall& call) {
+  SqlOrder order;
+  order.query = optional_text(call, "query");
+  order.table = optional_text(call, "table");
+  if (call.arguments.contains("action")) {
+    const auto action = sql_action(optional_text(call, "action"));
+    if (!action) return fail(Reason::argument, "the argument 'action' names no action");
+    order.action = *action;
+  }
+  if (call.arguments.contains("format")) {
+    const auto format = sql_format(optional_text(call, "format"));
+    if (!format) return fail(Reason::argument, "the argument 'format' names no format");
+    order.format = *format;
+  }
+  if (const json::value* params = call.arguments.if_contains("params")) order.params = *params;
+  const bool asks = order.action == SqlAction::query;
+  if (asks == order.query.empty())
+    return fail(Reason::argument,
+                asks ? "the argument 'query' is missing" : "this action takes no 'query'",
+                "give a SELECT in `query`, or take one of the actions list_tables and "
+                "describe_table");
+  if ((order.action == SqlAction::describe_table) == order.table.empty())
+    return fail(Reason::argument,
+                order.table.empty() ? "the argument 'table' is missing"
+                                    : "only describe_table takes a 'table'",
+                "action describe_table takes the name of a table; list_tables has them");
+  order.all_tables = call.envelope.tables.all_tables;
+  order.tables.insert(call.envelope.tables.tables.begin(), call.envelope.tables.tables.end());
+  order.rule = "tools." + call.tool.name + ".tables";
+  if (call.envelope.role != nullptr && call.envelope.role->tables)
+    order.rule += " (with roles." + call.envelope.role->name + ".tables)";
+  if (call.tool.rows) order.rows = *call.tool.rows;
+  order.max_answer = call.limits.max_result.bytes;
+  // It is to end by itself and say why, before the cell's limits end it.
+  const auto time = std::min(call.limits.timeout, call.limits.cpu);
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  order.milliseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(milliseconds * 9 / 10, 1));
+  order.memory = call.limits.memory.bytes / 2;
+  return order;
+}
+
+Result<void> add_sql_work(const ToolCall& call, CellSpec& spec) {
+  auto grants = database_grants(call.tool);
+  if (grants.empty())
+    return fail(Reason::unavailable, "databases other than SQLite cannot be read yet");
+  auto order = make_sql_order(call);
+  if (!order) return std::unexpected(std::move(order.error()));
+  spec.grants = std::move(grants);
+  return add_own_program(call, "sql", to_text(*order), spec);
 }
 
 Result<void> add_work(const ToolCall& call, CellSpec& spec) {
   if (call.tool.kind == ToolKind::command) return add_command(call, spec);
   if (const Script* script = find_script(call.tool)) return add_script(call, *script, spec);
   if (const auto action = find_file_action(call.tool)) return add_file_work(call, *action, spec);
+  if (is_sql(call.tool)) return add_sql_work(call, spec);
   if (call.tool.kind == ToolKind::builtin && call.tool.builtin == Builtin::run_command)
     return add_allowed_command(call, spec);
   return fail(Reason::unavailable,
@@ -293,7 +403,15 @@ Result<void> add_input(const ToolCall& call, CellSpec& spec) {
 }  // namespace
 
 bool answers_json(const Tool& tool) {
-  return tool.result_json || find_file_action(tool).has_value();
+  return tool.result_json || runs_own_program(tool);
+}
+
+ByteSize captured_output(const Tool& tool, const Limits& limits) {
+  std::uint64_t most =
+      std::max(limits.max_output.bytes, tool.output.keep.value_or(ByteSize{}).bytes);
+  if (tool.output.redacts()) most += 2 * kCutMargin;
+  if (answers_json(tool)) most = std::max(most, limits.max_result.bytes + 1);
+  return {most};
 }
 
 Result<CellSpec> make_cell_spec(const ToolCall& call) {
@@ -306,7 +424,7 @@ Result<CellSpec> make_cell_spec(const ToolCall& call) {
   // First: what a built-in sets for its program outranks it.
   spec.environment.assign(tool.environment.begin(), tool.environment.end());
   if (auto added = add_work(call, spec); !added) return std::unexpected(std::move(added.error()));
-  if (!find_file_action(tool)) {
+  if (!runs_own_program(tool)) {
     for (auto* step : {add_input, add_files, add_outputs})
       if (auto added = step(call, spec); !added) return std::unexpected(std::move(added.error()));
     if (auto added = add_grants(tool, spec); !added)
@@ -321,10 +439,7 @@ Result<CellSpec> make_cell_spec(const ToolCall& call) {
     spec.requirements.push_back(std::move(*requirement));
   }
   spec.limits = call.limits;
-  // A result is whole or it is refused. What is kept beyond max_output is cut by whoever passes it
-  // on; max_output_hard still kills where it did.
-  if (answers_json(tool))
-    spec.limits.max_output = std::max(spec.limits.max_output, {spec.limits.max_result.bytes + 1});
+  spec.limits.max_output = captured_output(tool, call.limits);
   return spec;
 }
 

@@ -22,8 +22,14 @@ struct ToolCall {
   Limits limits;                  // in force for this call: tightened already
   const json::object& arguments;  // validated, with the defaults filled in
   const CallRequest& request;
-  std::string program;  // path of the sallyport program, which the file tools run in their cells
+  std::string program;  // path of the sallyport program, which built-ins run in their cells
 };
+
+// How much of each output stream the cell keeps. More than max_output: a result in JSON is whole or
+// it is refused; and what a cut would tear apart must be seen whole to be redacted. The rest is cut
+// by whoever passes it on; max_output_hard still kills where it did.
+constexpr std::uint64_t kCutMargin = 16384;  // longer than anything that is redacted
+[[nodiscard]] ByteSize captured_output(const Tool& tool, const Limits& limits);
 
 // What will run. Starts nothing, and looks at nothing but its arguments, so a dry run may show it.
 // An error with Reason::argument means that the request is at fault. Standard input is in the spec
@@ -31,7 +37,7 @@ struct ToolCall {
 [[nodiscard]] Result<CellSpec> make_cell_spec(const ToolCall& call);
 
 // Whether the standard output of a call that exits with 0 is one JSON text, to be parsed, checked
-// against max_result and returned as `data`: tools with `result: json`, and the file tools. Its
+// against max_result and returned as `data`: tools with `result: json`, the file tools, sql. Its
 // cell keeps one byte more than max_result, so that a result that is too large is seen as such.
 [[nodiscard]] bool answers_json(const Tool& tool);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "policy/rules_fixture.h"
+#include "sql/order.h"
 #include "tool/file_order.h"
 
 namespace sallyport {
@@ -311,6 +312,62 @@ TEST(CellCall, LetsOnlyWriteFileWriteAndOnlyInWritablePlaces) {
   EXPECT_EQ(order->content, "y");
 }
 
+TEST(CellCall, LetsEditFileWriteAndSearchFilesRead) {
+  Made edit = builtin(Builtin::edit_file,
+                      {{"path", "/out/x"}, {"old", "a\n"}, {"new", "b"}, {"all", true}});
+  Made search = builtin(Builtin::search_files, {{"pattern", "a.c"},
+                                                {"path", "/data"},
+                                                {"regex", true},
+                                                {"ignore_case", true},
+                                                {"names", "*.py"},
+                                                {"context", 2}});
+  for (Made* made : {&edit, &search}) {
+    made->tool.files.read = {file_rule("/srv/a", "/data")};
+    made->tool.files.write = {file_rule("/srv/b", "/out")};
+    EXPECT_TRUE(answers_json(made->tool));
+  }
+  const auto edits = edit.spec();
+  ASSERT_TRUE(edits);
+  EXPECT_THAT(edits->command, ElementsAre(kProgramInside, "in-cell", "edit"));
+  ASSERT_EQ(edits->grants.size(), 2U);
+  EXPECT_EQ(edits->grants[0].inside, "/out");
+  EXPECT_TRUE(edits->grants[0].write);
+  const auto changed = parse_file_order(*edits->input);
+  EXPECT_EQ(changed->old_text, "a\n");
+  EXPECT_EQ(changed->new_text, "b");
+  EXPECT_TRUE(changed->all);
+  EXPECT_EQ(changed->places[0].host, "/srv/b");
+
+  const auto searches = search.spec();
+  ASSERT_TRUE(searches);
+  EXPECT_THAT(searches->command, ElementsAre(kProgramInside, "in-cell", "search"));
+  ASSERT_EQ(searches->grants.size(), 3U);
+  for (const Grant& grant : searches->grants)
+    EXPECT_FALSE(grant.write);
+  const auto order = parse_file_order(*searches->input);
+  EXPECT_EQ(order->pattern, "a.c");
+  EXPECT_EQ(order->names, "*.py");
+  EXPECT_EQ(order->context, 2U);
+  EXPECT_TRUE(order->regex && order->ignore_case);
+}
+
+TEST(CellCall, TellsAFileToolWhatTheCeilingDenies) {
+  Made made = builtin(Builtin::read_file, {{"path", "/data/x"}});
+  made.tool.files.read = {file_rule("/srv/a", "/data")};
+  Ceiling ceiling;
+  ceiling.deny_files.push_back({"/**/.ssh/**", *Glob::parse("**/.ssh/**")});
+  Envelope envelope;
+  envelope.ceiling = &ceiling;
+  const auto spec = make_cell_spec({.tool = made.tool,
+                                    .envelope = envelope,
+                                    .limits = made.limits,
+                                    .arguments = made.arguments,
+                                    .request = made.request,
+                                    .program = "/usr/bin/sallyport"});
+  ASSERT_TRUE(spec);
+  EXPECT_THAT(parse_file_order(*spec->input)->denied, ElementsAre("/**/.ssh/**"));
+}
+
 TEST(CellCall, GivesFileToolsNothingBesideTheirArguments) {
   Made made = builtin(Builtin::list_files, {});
   EXPECT_TRUE(made.spec());
@@ -324,9 +381,60 @@ TEST(CellCall, GivesFileToolsNothingBesideTheirArguments) {
   EXPECT_EQ(made.error().reason, Reason::argument);
 }
 
+Made sql(json::object arguments) {
+  Made made = builtin(Builtin::sql, std::move(arguments));
+  made.tool.database = "sqlite:/srv/shop.db";
+  made.tool.rows = 7;
+  return made;
+}
+
+TEST(CellCall, ShowsTheSqlToolItsDatabaseAndNothingElse) {
+  const Made made = sql({{"query", "SELECT ?"}, {"params", {1}}, {"format", "csv"}});
+  const auto spec = made.spec();
+  ASSERT_TRUE(spec) << spec.error().message;
+  ASSERT_EQ(spec->grants.size(), 5U);
+  EXPECT_EQ(spec->grants[0].host, "/srv/shop.db");
+  EXPECT_EQ(spec->grants[0].inside, kDatabaseInside);
+  EXPECT_FALSE(spec->grants[0].optional);
+  EXPECT_EQ(spec->grants[1].host, "/srv/shop.db-wal");
+  EXPECT_TRUE(spec->grants[1].optional);
+  EXPECT_EQ(spec->grants[4].inside, kProgramInside);
+  EXPECT_TRUE(std::ranges::none_of(spec->grants, &Grant::write));
+  EXPECT_THAT(spec->command, ElementsAre(kProgramInside, "in-cell", "sql"));
+  EXPECT_TRUE(answers_json(made.tool));
+  const auto order = parse_sql_order(*spec->input);
+  ASSERT_TRUE(order);
+  EXPECT_EQ(order->query, "SELECT ?");
+  EXPECT_EQ(order->format, SqlFormat::csv);
+  EXPECT_EQ(canonical_json(order->params), "[1]");
+  EXPECT_EQ(order->rows, 7U);
+  EXPECT_EQ(order->rule, "tools.tool.tables");
+  EXPECT_FALSE(order->all_tables);
+  EXPECT_THAT(order->tables, IsEmpty()) << "an empty envelope allows nothing";
+  EXPECT_LT(order->milliseconds, 10'000U);
+  EXPECT_LT(order->memory, made.limits.memory.bytes);
+}
+
+TEST(CellCall, TakesArgumentsOfTheSqlToolThatBelongTogether) {
+  EXPECT_TRUE(sql({{"action", "list_tables"}}).spec());
+  EXPECT_TRUE(sql({{"action", "describe_table"}, {"table", "t"}}).spec());
+  for (const json::object& arguments :
+       {json::object{}, json::object{{"query", ""}}, json::object{{"action", "describe_table"}},
+        json::object{{"action", "list_tables"}, {"query", "SELECT 1"}},
+        json::object{{"query", "SELECT 1"}, {"table", "t"}},
+        json::object{{"query", "SELECT 1"}, {"action", "drop"}},
+        json::object{{"query", "SELECT 1"}, {"format", "xml"}}})
+    EXPECT_EQ(sql(arguments).error().reason, Reason::argument) << canonical_json(arguments);
+  Made made = sql({{"query", "SELECT 1"}});
+  made.request.input = "{}";
+  EXPECT_EQ(made.error().reason, Reason::argument);
+}
+
 TEST(CellCall, SaysWhatCannotBeRunYet) {
-  for (const Builtin which : {Builtin::http_fetch, Builtin::sql})
-    EXPECT_EQ(builtin(which, {}).error().reason, Reason::unavailable);
+  EXPECT_EQ(builtin(Builtin::http_fetch, {}).error().reason, Reason::unavailable);
+  Made query = builtin(Builtin::sql, {{"query", "SELECT 1"}});
+  query.tool.database = "postgres://h/d";
+  EXPECT_EQ(query.error().reason, Reason::unavailable);
   Made made = command();
   for (const Tier tier : {Tier::wasm, Tier::container, Tier::vm, Tier::thread, Tier::inline_call}) {
     made.tool.tier = tier;

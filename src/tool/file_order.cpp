@@ -13,7 +13,9 @@ struct ActionText {
   std::string_view name;
 };
 constexpr ActionText kActions[] = {
-    {FileAction::read, "read"}, {FileAction::write, "write"}, {FileAction::list, "list"}};
+    {FileAction::read, "read"}, {FileAction::write, "write"},   {FileAction::edit, "edit"},
+    {FileAction::list, "list"}, {FileAction::search, "search"},
+};
 
 // Behind everything that a caller may send, so that no order is refused for its size.
 constexpr JsonLimits kOrderLimits{.max_depth = 8, .max_bytes = std::size_t{256} << 20};
@@ -46,15 +48,28 @@ std::optional<FileAction> file_action(std::string_view name) {
 }
 
 std::string to_text(const FileOrder& order) {
-  json::object object{
-      {"path", order.path},           {"offset", static_cast<std::int64_t>(order.offset)},
-      {"content", order.content},     {"append", order.append},
-      {"recursive", order.recursive}, {"max_answer", static_cast<std::int64_t>(order.max_answer)}};
-  if (order.length) object["length"] = static_cast<std::int64_t>(*order.length);
+  const auto number = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
+  json::object object{{"path", order.path},
+                      {"offset", number(order.offset)},
+                      {"content", order.content},
+                      {"append", order.append},
+                      {"old", order.old_text},
+                      {"new", order.new_text},
+                      {"all", order.all},
+                      {"recursive", order.recursive},
+                      {"pattern", order.pattern},
+                      {"regex", order.regex},
+                      {"ignore_case", order.ignore_case},
+                      {"names", order.names},
+                      {"context", number(order.context)},
+                      {"max_answer", number(order.max_answer)}};
+  if (order.length) object["length"] = number(*order.length);
   json::array places;
   for (const FilePlace& place : order.places)
-    places.push_back(json::object{{"inside", place.inside}, {"names", place.names}});
+    places.push_back(
+        json::object{{"inside", place.inside}, {"names", place.names}, {"host", place.host}});
   object["places"] = std::move(places);
+  object["denied"] = json::array(order.denied.begin(), order.denied.end());
   return canonical_json(object);
 }
 
@@ -71,12 +86,29 @@ Result<FileOrder> parse_file_order(std::string_view text) {
   order.length = count_at(*object, "length");
   order.content = text_at(*object, "content");
   order.append = flag_at(*object, "append");
+  order.old_text = text_at(*object, "old");
+  order.new_text = text_at(*object, "new");
+  order.all = flag_at(*object, "all");
   order.recursive = flag_at(*object, "recursive");
+  order.pattern = text_at(*object, "pattern");
+  order.regex = flag_at(*object, "regex");
+  order.ignore_case = flag_at(*object, "ignore_case");
+  order.names = text_at(*object, "names");
+  order.context = count_at(*object, "context").value_or(0);
   order.max_answer = count_at(*object, "max_answer").value_or(0);
   for (const json::value& place : places->get_array()) {
     if (!place.is_object()) return fail(Reason::internal, "a place of the order is not an object");
     order.places.push_back({.inside = text_at(place.get_object(), "inside"),
-                            .names = text_at(place.get_object(), "names")});
+                            .names = text_at(place.get_object(), "names"),
+                            .host = text_at(place.get_object(), "host")});
+  }
+  // A rule that cannot be read must not be a rule less.
+  if (const json::value* denied = object->if_contains("denied")) {
+    if (!denied->is_array()) return fail(Reason::internal, "what the order denies is not a list");
+    for (const json::value& glob : denied->get_array()) {
+      if (!glob.is_string()) return fail(Reason::internal, "the order denies what is not a text");
+      order.denied.emplace_back(glob.get_string());
+    }
   }
   return order;
 }

@@ -6,11 +6,15 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/protected_names.h"
 #include "base/text.h"
 #include "tool/glob_reach.h"
 
 namespace sallyport {
 namespace {
+
+// Stands for any name at all.
+constexpr std::string_view kAnyName = "any name";
 
 bool is_below(std::string_view path, std::string_view place) {
   return path == place || (path.starts_with(place) && path[place.size()] == '/');
@@ -18,7 +22,8 @@ bool is_below(std::string_view path, std::string_view place) {
 
 std::string absolute(FileAction action, const FileOrder& order) {
   std::string path = order.path;
-  if (action == FileAction::list && path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const bool of_directory = action == FileAction::list || action == FileAction::search;
+  if (of_directory && path.size() > 1 && path.ends_with('/')) path.pop_back();
   if (path.starts_with('/')) return path;
   const std::string& first = order.places.front().inside;
   return path.empty() || path == "." ? first : join_path(first, path);
@@ -26,13 +31,32 @@ std::string absolute(FileAction action, const FileOrder& order) {
 
 }  // namespace
 
+// What lies in a denied directory is denied with it, and a directory in which every name is denied
+// is denied itself.
+bool FileTarget::denies(std::string_view path) const {
+  if (denied.empty()) return false;
+  std::string whole = path == "." || file_place ? host : join_path(host, path);
+  whole.erase(0, 1);
+  whole.append("/");
+  const std::size_t size = whole.size();
+  whole.append(kAnyName);
+  return std::ranges::any_of(denied, [&](const Names& rule) {
+    if (rule.glob.matches(whole)) return true;
+    for (std::size_t end = whole.find('/'); end < size; end = whole.find('/', end + 1))
+      if (rule.glob.matches(std::string_view(whole).substr(0, end))) return true;
+    return false;
+  });
+}
+
 bool FileTarget::allows(std::string_view path) const {
+  if (denies(path)) return false;
   return everything || std::ranges::any_of(names, [path](const Names& allowed) {
            return allowed.glob.matches(path);
          });
 }
 
 bool FileTarget::may_allow_below(std::string_view path) const {
+  if (denies(path)) return false;
   return everything || std::ranges::any_of(names, [path](const Names& allowed) {
            return may_match_below(allowed.text, path == "." ? "" : path);
          });
@@ -91,7 +115,16 @@ Result<FileTarget> find_target(FileAction action, const FileOrder& order) {
                 quoted(order.path) + " is not in a place that this tool may " + verb,
                 "it may " + verb + " " + list_places(order));
 
-  FileTarget target{.directory = found->inside, .relative = ".", .names = {}};
+  FileTarget target{.directory = found->inside,
+                    .host = found->host.empty() ? found->inside : found->host,
+                    .relative = ".",
+                    .names = {},
+                    .denied = {}};
+  for (const std::string& rule : order.denied) {
+    auto glob = Glob::parse(std::string_view(rule).substr(rule.starts_with('/') ? 1 : 0));
+    if (!glob) return std::unexpected(std::move(glob.error()));
+    target.denied.push_back({.text = rule, .glob = std::move(*glob)});
+  }
   for (const FilePlace& place : order.places) {
     if (place.inside != found->inside) continue;
     if (place.names.empty()) {
@@ -117,17 +150,37 @@ Result<FileTarget> find_target(FileAction action, const FileOrder& order) {
   return target;
 }
 
+namespace {
+
+// Names above the place, and the place itself, are what the policy says in so many words.
+Result<void> check_protected(const FileTarget& target, FileAction action) {
+  if (action != FileAction::write && action != FileAction::edit) return {};
+  if (target.file_place) return {};
+  const auto chosen = static_cast<std::size_t>(std::ranges::count(target.host, '/'));
+  const std::string path = join_path(target.host, target.relative);
+  const ProtectedName* rule = find_protected({.path = path, .chosen = chosen, .file_tool = true});
+  if (rule == nullptr) return {};
+  return fail(Reason::argument,
+              quoted(target.shown()) + " is read-only: the name " + std::string(rule->pattern) +
+                  " is protected, because " + std::string(rule->why),
+              "it may be read; any name that is not protected may be written");
+}
+
+}  // namespace
+
 Result<FileTarget> find_file(FileAction action, const FileOrder& order) {
   if (order.path.empty()) return fail(Reason::argument, "there is no path", "name a file");
   auto target = find_target(action, order);
-  if (!target || target->file_place) return target;
-  if (target->relative == ".")
+  if (!target) return target;
+  if (!target->file_place && target->relative == ".")
     return fail(Reason::argument, quoted(order.path) + " is a directory", "name a file in it");
-  if (!target->allows(target->relative))
+  if (target->file_place ? target->denies(target->relative) : !target->allows(target->relative))
     return fail(Reason::argument,
                 quoted(target->shown()) + " is not one of the files that this tool may " +
                     std::string(name_of(action)),
                 "it may " + std::string(name_of(action)) + " " + list_places(order));
+  if (auto checked = check_protected(*target, action); !checked)
+    return std::unexpected(std::move(checked.error()));
   return target;
 }
 

@@ -16,6 +16,7 @@ namespace sallyport {
 // them allows is allowed.
 struct FileTarget {
   std::string directory;    // of the place; the one that holds it, if the place is a file
+  std::string host;         // what the place is on the host
   std::string relative;     // to the directory, "." for itself
   bool file_place = false;  // the place is a file
   bool everything = false;  // one of the places has no glob
@@ -24,9 +25,12 @@ struct FileTarget {
     Glob glob;
   };
   std::vector<Names> names;
+  std::vector<Names> denied;  // over host paths without their leading '/'
 
   // Whether the file at `path`, relative to the directory, may be touched.
   [[nodiscard]] bool allows(std::string_view path) const;
+  // Whether ceiling.files.deny names it, or a directory that it lies in.
+  [[nodiscard]] bool denies(std::string_view path) const;
   // Whether there could be such a file below `path`.
   [[nodiscard]] bool may_allow_below(std::string_view path) const;
   // The path as a caller should see it.
@@ -41,7 +45,8 @@ struct FileTarget {
 [[nodiscard]] Result<FileTarget> find_target(FileAction action, const FileOrder& order);
 
 // The same for a path that must be a file. Globs come first: whether a name that they do not match
-// is there is not said.
+// is there is not said. To write or to edit, it must not be a protected name
+// (base/protected_names.h).
 [[nodiscard]] Result<FileTarget> find_file(FileAction action, const FileOrder& order);
 
 // The first directory on the way to the target that is not there, for a message.

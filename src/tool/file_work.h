@@ -15,8 +15,11 @@ namespace sallyport {
 //
 //   read   path, size, offset, content or base64, truncated, and next_offset if there is more
 //   write  path, size, created
+//   edit   path, size, replaced, and line: where the first replacement begins
 //   list   path, entries [{name, type, size}] in the order of their names, truncated, left_out:
 //          how many entries are neither plain files nor directories
+//   search path, matches [{path, line, column, text, before, after}], files: how many were looked
+//          through, truncated, left_out: how much was not looked at, by the reason
 //
 // An error is a sentence for a model.
 [[nodiscard]] Result<json::object> do_file_work(FileAction action, const FileOrder& order);

@@ -13,8 +13,9 @@ namespace sallyport {
 
 class TemporaryTree {
  public:
-  TemporaryTree() {
-    std::string name = std::filesystem::temp_directory_path() / "sallyport-tool-XXXXXX";
+  explicit TemporaryTree(
+      const std::filesystem::path& directory = std::filesystem::temp_directory_path()) {
+    std::string name = directory / "sallyport-tool-XXXXXX";
     EXPECT_NE(::mkdtemp(name.data()), nullptr);
     path_ = std::filesystem::canonical(name);
   }

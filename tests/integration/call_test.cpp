@@ -3,11 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <thread>
 
-#include "support/cell_runner.h"
+#include "support/policy_calls.h"
 
 namespace sallyport::test {
 namespace {
@@ -15,57 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-class Calls : public CellTest {
- protected:
-  Calls() : directory_(GetParam()) {}
-
-  void policy(const std::string& yaml) {
-    write_file(directory_ / "policy.yaml", yaml, GetParam());
-    policy_ = directory_ / "policy.yaml";
-  }
-  void policy_of_the_repository(const std::string& name) {
-    std::ifstream file(std::string(SALLYPORT_SOURCE_DIR "/") + name);
-    policy({std::istreambuf_iterator<char>(file), {}});
-  }
-
-  Ran call(const std::string& tool, const std::string& caller, std::vector<std::string> more = {},
-           const std::string& input = "") {
-    std::vector<std::string> argv = {
-        sallyport_path(), "call", tool,      "--policy",           policy_,
-        "--as",           caller, "--state", directory_ / "state", "--json"};
-    argv.insert(argv.end(), more.begin(), more.end());
-    return run(argv, {.as = GetParam(), .input = input, .cwd = directory_.path()});
-  }
-  boost::json::object result(const std::string& tool, const std::string& caller,
-                             std::vector<std::string> more = {}, const std::string& input = "") {
-    return call(tool, caller, std::move(more), input).json();
-  }
-  Ran lockout(std::vector<std::string> words) {
-    words.insert(words.begin(), {sallyport_path(), "lockout"});
-    words.insert(words.end(), {"--state", directory_ / "state"});
-    return run(words, {.as = GetParam()});
-  }
-  std::vector<boost::json::object> records() {
-    // In the order in which they were written; not those of the log about itself.
-    const Ran exported = run({sallyport_path(), "audit", "export", "--state", directory_ / "state"},
-                             {.as = GetParam()});
-    std::vector<boost::json::object> all;
-    std::istringstream lines(exported.out);
-    for (std::string line; std::getline(lines, line);) {
-      auto record = boost::json::parse(line).as_object();
-      if (record.contains("call_id")) all.push_back(std::move(record));
-    }
-    return all;
-  }
-
-  TempDir directory_;
-  std::string policy_;
-};
-
-std::string text(const boost::json::object& object, const char* key) {
-  const auto* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : "";
-}
+using Calls = PolicyCalls;
 
 TEST_P(Calls, KeepTheShopsRolesApart) {
   policy_of_the_repository("examples/shop.yaml");
@@ -323,8 +271,6 @@ TEST_P(Calls, RefuseWhatThisVersionDoesNotHave) {
   };
   const Row rows[] = {
       {command + "    network: { allow: [api.example.com] }\n", "tools.t.network"},
-      {python + "    screen: block\n", "tools.t.screen"},
-      {command + "    output: { redact: [secrets] }\n", "tools.t.output.redact"},
       {command + "    tier: vm\n", "tools.t.tier"},
       {command + "    approval: { by: [lead] }\n", "tools.t.approval"},
       {python + "    warm: true\n", "tools.t.warm"},

@@ -172,12 +172,12 @@ class Certificates {
   }
 
  private:
-  void put(const std::string& name, const Identity& identity, As as) {
+  void put(const std::string& name, const TestIdentity& identity, As as) {
     write_file(certificate(name), certificate_pem(identity), as);
     write_file(key(name), key_pem(identity), as, 0600);
   }
   TempDir directory_;
-  std::unique_ptr<Identity> authority_, stranger_;
+  std::unique_ptr<TestIdentity> authority_, stranger_;
 };
 
 // A call of `hello` with curl, which trusts `ca` and shows the certificate of `name`, if any.

@@ -88,6 +88,15 @@ tools:
     needs: [work]
     limits: { file_size: 100kB }
     files: { read: ["HOST/data:/data"], write: ["HOST/out/**/*.csv:/out"] }
+  edit:
+    use: edit_file
+    needs: [work]
+    limits: { file_size: 100kB }
+    files: { read: ["HOST/data:/data"], write: ["HOST/out:/out"] }
+  search:
+    use: search_files
+    needs: [work]
+    files: { read: ["HOST/data/**/*.csv:/data", "HOST/out:/out"] }
 )";
 
 // ---- Commands
@@ -286,6 +295,105 @@ TEST_P(Tools, ReadWriteAndListFiles) {
             R"([{"name":"a.csv","size":4,"type":"file"}])");
   EXPECT_THAT(json::serialize(call("list", {}).at("data")),
               AllOf(HasSubstr("\"/data\""), HasSubstr("\"/out\"")));
+}
+
+TEST_P(Tools, EditAndSearchFiles) {
+  tools(kFileTools);
+  file("out/notes.txt", "first\nsecond\n");
+  auto result = call("edit", {{"path", "/out/notes.txt"}, {"old", "second\n"}, {"new", "2\n"}});
+  EXPECT_STATUS(result, "success");
+  EXPECT_EQ(read_file(host_ / "out/notes.txt"), "first\n2\n");
+  struct stat status{};
+  ASSERT_EQ(::stat((host_ / "out/notes.txt").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, GetParam() == As::user ? kUserUid : 0U);
+  result = call("edit", {{"path", "/out/notes.txt"}, {"old", "second"}, {"new", "x"}});
+  EXPECT_STATUS(result, "error");
+  EXPECT_THAT(text(result, "error"), HasSubstr("found 0 times"));
+  EXPECT_STATUS(call("edit", {{"path", "/data/a.csv"}, {"old", "1"}, {"new", "x"}}), "error");
+  EXPECT_EQ(read_file(host_ / "data/a.csv"), "1,2\n");
+
+  file("data/b.txt", "first of a text that is not for this tool");
+  file("data/c.csv", "0\nfirst,1\n");
+  result = call("search", {{"pattern", "^fi.st"}, {"regex", true}});
+  EXPECT_STATUS(result, "success");
+  EXPECT_EQ(json::serialize(result.at("data").at("matches")),
+            R"([{"column":1,"line":2,"path":"/data/c.csv","text":"first,1"},)"
+            R"({"column":1,"line":1,"path":"/out/notes.txt","text":"first"}])");
+  std::filesystem::create_directory_symlink("..", host_ / "out/up");
+  std::filesystem::create_hard_link(host_ / "secret", host_ / "out/hard");
+  EXPECT_THAT(json::serialize(call("search", {{"pattern", "SECRET"}}).at("data").at("matches")),
+              "[]");
+}
+
+// In a cell of its own or not: what the host's git, shell or agent obeys is not the tool's to
+// write.
+TEST_P(Tools, LeaveProtectedNamesReadOnly) {
+  tools(R"(
+tools:
+  read: { use: read_file, needs: [work], files: { read: ["HOST/out:/out"] } }
+  write: { use: write_file, needs: [work], files: { write: ["HOST/out:/out"] } }
+  edit: { use: edit_file, needs: [work], files: { write: ["HOST/out:/out"] } }
+  hooks: { use: write_file, needs: [work], files: { write: ["HOST/out/.git:/repository"] } }
+  copy:
+    use: run_shell
+    needs: [work]
+    files: { write: ["HOST/out:/out"], write_mode: copy }
+)");
+  make_directory(host_ / "out/.git");
+  make_directory(host_ / "out/.git/hooks");
+  file("out/.git/config", "[core]\n");
+  for (const char* path : {"/out/.git/config", "/out/.git/hooks/pre-commit", "/out/.envrc"}) {
+    const auto result = call("write", {{"path", path}, {"content", "OWNED"}});
+    EXPECT_STATUS(result, "error");
+    EXPECT_THAT(text(result, "error"), HasSubstr("protected")) << path;
+  }
+  EXPECT_STATUS(call("edit", {{"path", "/out/.git/config"}, {"old", "core"}, {"new", "x"}}),
+                "error");
+  EXPECT_STATUS(call("hooks", {{"path", "hooks/pre-commit"}, {"content", "OWNED"}}), "error");
+  EXPECT_STATUS(call("read", {{"path", "/out/.git/config"}}), "success");
+
+  const auto copied = call("copy", {{"code",
+                                     "cd /out; echo OWNED >.git/config; echo OWNED "
+                                     ">.git/hooks/x; echo OWNED >.envrc; echo new >plain"}});
+  EXPECT_STATUS(copied, "success");
+  EXPECT_THAT(json::serialize(copied.at("findings")), HasSubstr("protected"));
+  EXPECT_EQ(read_file(host_ / "out/plain"), "new\n") << "the twin";
+  EXPECT_EQ(read_file(host_ / "out/.git/config"), "[core]\n");
+  EXPECT_TRUE(std::filesystem::is_empty(host_ / "out/.git/hooks"));
+  EXPECT_FALSE(std::filesystem::exists(host_ / "out/.envrc"));
+}
+
+// A denied file that is there ends the call before it begins; one that is not cannot be made.
+TEST_P(Tools, TouchNothingThatTheCeilingDenies) {
+  const std::string work = R"(
+tools:
+  read: { use: read_file, needs: [work], files: { read: ["HOST/out:/out"] } }
+  list: { use: list_files, needs: [work], files: { read: ["HOST/out:/out"] } }
+  search: { use: search_files, needs: [work], files: { read: ["HOST/out:/out"] } }
+  write: { use: write_file, needs: [work], files: { write: ["HOST/out:/out"] } }
+  edit: { use: edit_file, needs: [work], files: { write: ["HOST/out:/out"] } }
+)";
+  tools("ceiling: { files: { deny: [\"/**/*.pem\"] } }\n" + work);
+  const auto made = call("write", {{"path", "/out/new.pem"}, {"content", "x"}});
+  EXPECT_STATUS(made, "error");
+  EXPECT_FALSE(std::filesystem::exists(host_ / "out/new.pem"));
+  file("out/key.pem", "SECRET");
+  const std::pair<const char*, json::object> calls[] = {
+      {"read", {{"path", "/out/key.pem"}}},
+      {"list", {{"path", "/out"}}},
+      {"search", {{"pattern", "SECRET"}}},
+      {"write", {{"path", "/out/key.pem"}, {"content", "OWNED"}}},
+      {"edit", {{"path", "/out/key.pem"}, {"old", "SECRET"}, {"new", "OWNED"}}}};
+  for (const auto& [tool, arguments] : calls) {
+    const auto result = call(tool, arguments);
+    EXPECT_STATUS(result, "blocked") << tool;
+    EXPECT_EQ(text(result, "rule"), "ceiling.files.deny") << tool;
+    EXPECT_THAT(json::serialize(result), Not(HasSubstr("SECRET"))) << tool;
+  }
+  EXPECT_EQ(read_file(host_ / "out/key.pem"), "SECRET");
+  tools(work);
+  EXPECT_THAT(json::serialize(call("search", {{"pattern", "SECRET"}})), HasSubstr("SECRET"))
+      << "the twin";
 }
 
 TEST_P(Tools, TellAModelWhyAFileWasRefused) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "sql/work.h"
 #include "tool/file_work.h"
 
 namespace sallyport {
@@ -32,22 +33,29 @@ int refuse(const Error& error) {
   return 1;
 }
 
+int answer(const Result<json::object>& result) {
+  if (!result) return refuse(result.error());
+  const std::string text = canonical_json(*result);
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  return written && std::fflush(stdout) == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int in_cell_command(std::span<const char* const> words) {
+  if (words.size() == 1 && std::string_view(words[0]) == "sql") {
+    const auto order = parse_sql_order(read_input());
+    return order ? answer(do_sql_work(*order)) : refuse(order.error());
+  }
   const auto action = words.size() == 1 ? file_action(words[0]) : std::nullopt;
   if (!action)
-    return refuse({Reason::argument, "in-cell takes one of: read, write, list",
-                   "it is what the file tools run; call them with `sallyport call`"});
+    return refuse({Reason::argument, "in-cell takes one of: read, write, edit, list, search, sql",
+                   "it is what the file tools and sql run; call them with `sallyport call`"});
   // Past the limit of a file's size, write() is to say so.
   std::signal(SIGXFSZ, SIG_IGN);
   auto order = parse_file_order(read_input());
   if (!order) return refuse(order.error());
-  auto answer = do_file_work(*action, *order);
-  if (!answer) return refuse(answer.error());
-  const std::string text = canonical_json(*answer);
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  return written && std::fflush(stdout) == 0 ? 0 : 1;
+  return answer(do_file_work(*action, *order));
 }
 
 }  // namespace sallyport

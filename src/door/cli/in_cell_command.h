@@ -1,12 +1,13 @@
-// `sallyport in-cell`: the file tools' program. Cells run it, people do not.
+// `sallyport in-cell`: the program of the file tools and of sql. Cells run it, people do not.
 #pragma once
 
 #include <span>
 
 namespace sallyport {
 
-// `words` is read, write or list; the order comes from standard input (tool/file_order.h). Prints
-// the answer as JSON and returns 0, or says on standard error what was refused and returns 1.
+// `words` is read, write, edit, list, search or sql; the order comes from standard input
+// (tool/file_order.h, sql/order.h). Prints the answer as JSON and returns 0, or says on standard
+// error what was refused and returns 1.
 [[nodiscard]] int in_cell_command(std::span<const char* const> words);
 
 }  // namespace sallyport

@@ -14,8 +14,10 @@
 #include "door/cli/lockout_command.h"
 #include "door/cli/policy_command.h"
 #include "door/cli/process.h"
+#include "door/cli/redact_command.h"
 #include "door/cli/run_command.h"
 #include "door/cli/schema_command.h"
+#include "door/cli/screen_command.h"
 #include "door/cli/serve_command.h"
 #include "door/cli/tools_command.h"
 #include "door/cli/top_command.h"
@@ -54,6 +56,10 @@ constexpr Command kCommands[] = {
      sallyport::audit_command},
     {"lockout", "list|lift", "see who is locked out, and end it", sallyport::lockout_command},
     {"schema", "validate", "check a JSON file against a JSON Schema", sallyport::schema_command},
+    {"screen", "[--json|--sarif] FILE...", "say what code would do, without running it",
+     sallyport::screen_command},
+    {"redact", "[--rules LIST] [FILE]", "take secrets and addresses out of text",
+     sallyport::redact_command},
     {"demo", "", "replay an incident: a model deletes a production mount", sallyport::demo_command},
     {"doctor", "[--json]", "say what this machine gives a cell, and what it lacks",
      sallyport::doctor_command},

@@ -1,0 +1,166 @@
+// How fast code is screened: ordinary code in each language, and the worst text that we can make.
+// The bar is 5 MB/s for ordinary code.
+//
+//   bench_screen [FILE...]     times these files too
+#include "screen/screen.h"
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+using namespace sallyport;
+
+constexpr double kBar = 5.0;  // MB/s
+
+std::string repeated(std::string_view part, std::size_t bytes) {
+  std::string text;
+  while (text.size() + part.size() <= bytes)
+    text.append(part);
+  return text;
+}
+
+// Of the processor, so that a busy machine gives the same numbers.
+double cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+void measure(const char* name, const std::string& code, Language language, bool ordinary) {
+  double best = 1e9;
+  std::size_t findings = 0;
+  const char* end = "";
+  const auto first = std::chrono::steady_clock::now();
+  for (int round = 0; round < 5; ++round) {
+    const double begin = cpu_seconds();
+    const auto screening = screen(code, language);
+    best = std::min(best, cpu_seconds() - begin);
+    findings = screening ? screening->findings.size() : 0;
+    end = !screening ? ", refused" : screening->syntax_error ? ", syntax error" : "";
+    if (std::chrono::steady_clock::now() - first > std::chrono::seconds(2)) break;
+  }
+  const double speed = static_cast<double>(code.size()) / best / 1e6;
+  std::printf("%-10s %-26s %8zu bytes %8.1f ms %7.2f MB/s, %zu findings%s%s\n",
+              std::string(name_of(language)).c_str(), name, code.size(), best * 1e3, speed,
+              findings, end, ordinary && speed < kBar ? "  BELOW THE BAR" : "");
+  std::fflush(stdout);
+}
+
+constexpr std::string_view kPython = R"(
+import json, math
+from pathlib import Path
+
+
+class Orders:
+    """Orders of one month, read from a CSV file."""
+
+    def __init__(self, path, currency="EUR"):
+        self.path = Path(path)
+        self.currency = currency
+        self.rows = []
+
+    def load(self):
+        with open(self.path) as lines:
+            for number, line in enumerate(lines):
+                fields = [field.strip() for field in line.split(",")]
+                if number == 0 or len(fields) < 3:
+                    continue
+                self.rows.append({"id": int(fields[0]), "amount": float(fields[1]), "who": fields[2]})
+        return self
+
+    def total(self, who=None):
+        return math.fsum(row["amount"] for row in self.rows if who is None or row["who"] == who)
+
+
+def main():
+    orders = Orders("data/march.csv").load()
+    print(json.dumps({"total": round(orders.total(), 2), "currency": orders.currency}, indent=2))
+)";
+
+constexpr std::string_view kJavascript = R"(
+const path = require('path');
+
+class Orders {
+  constructor(file, currency = 'EUR') {
+    this.file = path.resolve(file);
+    this.currency = currency;
+    this.rows = [];
+  }
+
+  load(text) {
+    for (const [number, line] of text.split('\n').entries()) {
+      const fields = line.split(',').map((field) => field.trim());
+      if (number === 0 || fields.length < 3) continue;
+      this.rows.push({ id: Number(fields[0]), amount: parseFloat(fields[1]), who: fields[2] });
+    }
+    return this;
+  }
+
+  total(who) {
+    return this.rows.filter((row) => !who || row.who === who).reduce((sum, row) => sum + row.amount, 0);
+  }
+}
+
+function report(orders) {
+  console.log(`total ${orders.total().toFixed(2)} ${orders.currency}`);
+}
+)";
+
+constexpr std::string_view kShell = R"(
+month=${1:-march}
+total=0
+for file in data/*.csv; do
+  if [ -f "$file" ]; then
+    lines=$(wc -l < "$file")
+    echo "$file has $lines lines of $month" | sed 's/data.//'
+    total=$((total + lines))
+  fi
+done
+grep -c "^$month" data/names.txt | sort -n | head -n 3
+echo "all together: $total"
+)";
+
+void measure_hostile(Language language) {
+  for (const auto& [name, part] : std::initializer_list<std::pair<const char*, std::string_view>>{
+           {"open parentheses", "("},
+           {"open brackets", "["},
+           {"open braces", "{"},
+           {"keyword soup", "if while for def class "},
+           {"dollar parentheses", "$(("},
+           {"apostrophes", "'"},
+           {"quoted expansions", "\"${"},
+           {"back quotes", "`"},
+           {"one letter", "a"},
+           {"words", "a b "},
+           {"zero bytes", std::string_view("\0", 1)},
+           {"not UTF-8", "\xff\xfe"},
+           {"sum of letters", "a+"},
+           {"attributes", "a."},
+           {"calls", "f()"},
+           {"lines of calls", "f(x)\n"},
+           {"additions", "s += 'x'\n"},
+           {"here-documents", "cat <<A\n"}})
+    measure(name, repeated(part, 300'000), language, false);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::ifstream in(argv[i]);
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (const auto language = language_of(argv[i], text.str()))
+      measure(argv[i], text.str(), *language, true);
+  }
+  measure("ordinary code", repeated(kPython, 500'000), Language::python, true);
+  measure("ordinary code", repeated(kJavascript, 500'000), Language::javascript, true);
+  measure("ordinary code", repeated(kShell, 500'000), Language::shell, true);
+  for (const Language language : {Language::python, Language::javascript, Language::shell})
+    measure_hostile(language);
+}

@@ -1,0 +1,127 @@
+#include "redact/checks.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "redact/sight.h"
+
+namespace sallyport {
+namespace {
+
+int base64_digit(char c) {
+  if (is_upper(c)) return c - 'A';
+  if (is_lower(c)) return c - 'a' + 26;
+  if (is_digit(c)) return c - '0' + 52;
+  if (c == '+' || c == '-') return 62;
+  if (c == '/' || c == '_') return 63;
+  return -1;
+}
+
+// As much as can be decoded, either alphabet.
+std::string decoded(std::string_view text) {
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const int digit = base64_digit(c);
+    if (digit < 0) break;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      bytes.push_back(static_cast<char>(bits >> count & 0xFF));
+    }
+  }
+  return bytes;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), to_lower);
+  return result;
+}
+
+}  // namespace
+
+bool passes_luhn(std::string_view number) {
+  int sum = 0;
+  bool twice = false;
+  for (std::size_t i = number.size(); i-- > 0;) {
+    if (!is_digit(number[i])) continue;
+    const int digit = (number[i] - '0') * (twice ? 2 : 1);
+    sum += digit > 9 ? digit - 9 : digit;
+    twice = !twice;
+  }
+  return sum % 10 == 0;
+}
+
+double entropy_of(std::string_view text) {
+  std::array<unsigned, 256> counts{};
+  for (const char c : text)
+    ++counts[static_cast<unsigned char>(c)];
+  double bits = 0;
+  const auto size = static_cast<double>(text.size());
+  for (const unsigned count : counts)
+    if (count != 0) bits -= count / size * std::log2(count / size);
+  return bits;
+}
+
+bool is_mixed(std::string_view text) {
+  std::array<bool, 256> seen{};
+  int different = 0;
+  bool digit = false, letter = false;
+  for (const char c : text) {
+    bool& known = seen[static_cast<unsigned char>(c)];
+    if (!known) ++different;
+    known = true;
+    digit = digit || is_digit(c);
+    letter = letter || is_letter(c);
+  }
+  return digit && letter && different >= 6;
+}
+
+bool has_jwt_header(std::string_view token) {
+  const std::string header = decoded(token.substr(0, token.find('.')));
+  return header.starts_with("{") && header.ends_with("}") && header.contains('"') &&
+         (header.contains("\"alg\"") || header.contains("\"typ\"") || header.contains("\"enc\"") ||
+          header.contains("\"kid\""));
+}
+
+bool decodes_to_private_key(std::string_view text) {
+  return decoded(text.substr(0, 96)).contains("PRIVATE KEY");
+}
+
+bool is_placeholder(std::string_view value) {
+  if (value.empty()) return true;
+  const char first = value.front();
+  if (first == '<' || first == '{' || first == '[' || value.starts_with("$(") ||
+      value.starts_with("${") || value.starts_with("***") || value.starts_with("#{") ||
+      value.starts_with("..."))
+    return true;
+  if (first == '$' || first == '%') {
+    // $NAME and %NAME%, but not a password that begins so.
+    std::string_view name = value.substr(1);
+    if (first == '%' && name.ends_with('%')) name.remove_suffix(1);
+    if (!name.empty() && !is_digit(name[0]) && std::ranges::all_of(name, [](char c) {
+          return is_upper(c) || is_digit(c) || c == '_' || c == ':';
+        }))
+      return true;
+  }
+  if (std::ranges::all_of(value, [first](char c) { return c == first; }) && !is_alnum(first))
+    return true;
+  if (std::ranges::all_of(value, [](char c) { return c == 'x' || c == 'X' || c == '-'; }))
+    return true;
+  if (value.size() > 48 || std::ranges::any_of(value, is_digit)) return false;
+  const std::string small = lower(value);
+  // Words, not values; a digit says that somebody has filled it in.
+  constexpr std::string_view kWords[] = {
+      "your-",    "your_",     "yourapi",   "yourtoken", "my-api-key", "insert", "placeholder",
+      "changeme", "change-me", "change_me", "redacted",  "example",    "dummy"};
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return small.contains(word); });
+}
+
+}  // namespace sallyport

@@ -1,0 +1,26 @@
+// Questions about a candidate that a regular expression cannot answer.
+#pragma once
+
+#include <string_view>
+
+namespace sallyport {
+
+// The check digit of card numbers is right; everything but digits is passed over.
+[[nodiscard]] bool passes_luhn(std::string_view number);
+
+// Bits per character, of the characters as they are distributed in the text.
+[[nodiscard]] double entropy_of(std::string_view text);
+
+// Has a letter, a digit and at least six different characters.
+[[nodiscard]] bool is_mixed(std::string_view text);
+
+// Begins with base64url of the JSON of a token's header.
+[[nodiscard]] bool has_jwt_header(std::string_view token);
+
+// Is base64 of text whose first line says that a private key follows.
+[[nodiscard]] bool decodes_to_private_key(std::string_view text);
+
+// Stands for a value that is not there: <your-key>, ${TOKEN}, ****, xxxx.
+[[nodiscard]] bool is_placeholder(std::string_view value);
+
+}  // namespace sallyport

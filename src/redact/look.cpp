@@ -1,0 +1,197 @@
+#include "redact/look.h"
+
+#include <algorithm>
+#include <array>
+
+#include "redact/assignment.h"
+#include "redact/checks.h"
+#include "redact/credentials.h"
+#include "redact/places.h"
+
+namespace sallyport {
+namespace {
+
+template <class Is>
+constexpr std::array<bool, 256> table_of(Is is) {
+  std::array<bool, 256> table{};
+  for (int c = 0; c < 256; ++c)
+    table[static_cast<std::size_t>(c)] = is(static_cast<char>(c));
+  return table;
+}
+
+// What a find that reached the end of its window goes on with.
+constexpr auto kTokenTable =
+    table_of([](char c) { return is_alnum(c) || std::string_view("_-.+/=%~").contains(c); });
+constexpr auto kCookieTable =
+    table_of([](char c) { return c != '\n' && c != '\r' && c != '\\' && !is_quote(c); });
+
+// Authorization: required
+bool is_plain_word(std::string_view text) {
+  return text.size() < 16 &&
+         std::ranges::all_of(
+             text, [](char c) { return is_letter(c) || std::string_view("_-.()=:").contains(c); });
+}
+
+constexpr bool is_name(char c) {
+  return is_alnum(c) || c == '_';
+}
+
+bool passes(std::string_view text, unsigned checks) {
+  if ((checks & check::kDigit) != 0 && std::ranges::none_of(text, is_digit)) return false;
+  if ((checks & check::kMixed) != 0 && !is_mixed(text)) return false;
+  if ((checks & check::kEntropy) != 0 && entropy_of(text) < 3.5) return false;
+  return true;
+}
+
+// Whether the line has the word before the anchor.
+bool follows(const Sight& sight, std::string_view word) {
+  constexpr std::size_t kFurthest = 200;
+  const std::size_t from = sight.at > kFurthest ? sight.at - kFurthest : 0;
+  std::string_view before = sight.text.substr(from, sight.at - from);
+  if (const std::size_t line = before.rfind('\n'); line != std::string_view::npos)
+    before.remove_prefix(line + 1);
+  return before.contains(word);
+}
+
+std::optional<Found> token_at(const Sight& sight, const ReadyRule& ready) {
+  const RedactionRule& rule = *ready.rule;
+  Found whole{sight.at, sight.after}, found = whole;
+  if (ready.rest) {
+    re2::StringPiece groups[2];
+    const int count = ready.rest->NumberOfCapturingGroups() > 0 ? 2 : 1;
+    if (!ready.rest->Match({sight.text.data(), sight.text.size()}, sight.after, sight.text.size(),
+                           RE2::ANCHOR_START, groups, count))
+      return std::nullopt;
+    const auto place = [&](const re2::StringPiece& piece) {
+      return static_cast<std::size_t>(piece.data() - sight.text.data());
+    };
+    whole.end = found.end = place(groups[0]) + groups[0].size();
+    if (count == 2) found = {place(groups[1]), place(groups[1]) + groups[1].size()};
+  }
+  const bool window_end = found.end == sight.text.size() && sight.open;
+  if (!window_end && is_alnum(sight.text[found.end - 1]) && is_alnum(sight[found.end]) &&
+      found.end < sight.text.size() + (sight.open ? 1 : 0))
+    return std::nullopt;
+  const std::string_view text = sight.text.substr(found.begin, found.end - found.begin);
+  if (!passes(text, rule.checks)) return std::nullopt;
+  if ((rule.checks & check::kJwt) != 0 && !has_jwt_header(text)) return std::nullopt;
+  if ((rule.checks & check::kKeyInside) != 0 && !decodes_to_private_key(text)) return std::nullopt;
+  if (!rule.command.empty() && !follows(sight, rule.command)) return std::nullopt;
+  if (found.begin != whole.begin) {
+    if (is_placeholder(text)) return std::nullopt;
+    // The rest of it has been redacted already.
+    if (sight.marker && found.end == sight.text.size()) return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<Found> context_at(const Sight& sight, const ReadyRule& ready) {
+  const unsigned checks = ready.rule->checks;
+  if ((checks & check::kWholeWord) != 0 &&
+      ((sight.at > 0 && is_name(sight.text[sight.at - 1])) || is_name(sight[sight.after])))
+    return std::nullopt;
+  const auto assigned = assigned_value(sight);
+  if (!assigned) return std::nullopt;
+  re2::StringPiece match;
+  if (!ready.rest->Match({sight.text.data(), sight.text.size()}, assigned->value.begin,
+                         sight.text.size(), RE2::ANCHOR_START, &match, 1))
+    return std::nullopt;
+  const std::size_t end = assigned->value.begin + match.size();
+  if (end < sight.text.size() || sight.open) {
+    const char next = sight[end];
+    if (is_alnum(next) || next == '_' || next == '+' || next == '/') return std::nullopt;
+  }
+  const std::string_view text(match.data(), match.size());
+  if (!passes(text, checks) || is_placeholder(text)) return std::nullopt;
+  if ((checks & check::kStrong) != 0 && is_plain_word(text)) return std::nullopt;
+  return Found{assigned->value.begin, end};
+}
+
+std::optional<Found> assignment_at(const Sight& sight, const ReadyRule& ready) {
+  // The word goes on: authorization, tokenizer, keyboard.
+  const char last = sight.text[sight.after - 1], next = sight[sight.after];
+  if (((is_lower(last) && is_lower(next)) || (is_upper(last) && is_upper(next))) &&
+      to_lower(next) != 's')
+    return std::nullopt;
+  const auto assigned = assigned_value(sight);
+  if (!assigned) return std::nullopt;
+  const Found& value = assigned->value;
+  if (!looks_secret(*assigned, sight.text.substr(value.begin, value.end - value.begin),
+                    ready.rule->checks))
+    return std::nullopt;
+  return value;
+}
+
+std::optional<Found> looked_at(const Sight& sight, const ReadyRule& ready) {
+  switch (ready.rule->kind) {
+    case RuleKind::token:
+      return token_at(sight, ready);
+    case RuleKind::context:
+      return context_at(sight, ready);
+    case RuleKind::assignment:
+      return assignment_at(sight, ready);
+    case RuleKind::url:
+      return url_password_at(sight);
+    case RuleKind::cookie:
+      return cookie_at(sight);
+    case RuleKind::key_block:
+      return key_block_at(sight);
+    case RuleKind::home_dir:
+      return home_dir_at(sight);
+    case RuleKind::ip_v4:
+      return ip_v4_at(sight);
+    case RuleKind::ip_v6:
+      return ip_v6_at(sight);
+    case RuleKind::temp_dir:
+      return temp_dir_at(sight);
+    case RuleKind::email:
+      return email_at(sight);
+    case RuleKind::card:
+      return card_at(sight);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Found> rule_at(const Sight& sight, const ReadyRule& ready) {
+  const bool place = ready.rule->group != RedactionGroup::secrets;
+  const auto found = looked_at(sight, ready);
+  // Beside a marker it may be the rest of something longer, which was not a place.
+  if (place && found && sight.marker && found->end == sight.text.size()) return std::nullopt;
+  return place && sight.after_marker ? std::nullopt : found;
+}
+
+std::optional<Found> more_at(const Sight& sight, const ReadyRule& ready) {
+  if (ready.rule->kind == RuleKind::key_block) return more_of_key_block(sight);
+  const auto& goes_on = ready.rule->kind == RuleKind::cookie ? kCookieTable : kTokenTable;
+  std::size_t end = sight.at;
+  while (end < sight.text.size() && goes_on[static_cast<unsigned char>(sight.text[end])])
+    ++end;
+  return Found{sight.at, end};
+}
+
+bool all_goes_on(std::string_view text, const ReadyRule& ready) {
+  const auto& goes_on = ready.rule->kind == RuleKind::cookie ? kCookieTable : kTokenTable;
+  return std::ranges::all_of(text, [&](char c) { return goes_on[static_cast<unsigned char>(c)]; });
+}
+
+std::optional<Found> value_at(const Sight& sight, const OwnForm& form) {
+  const std::string_view seen = sight.text.substr(sight.at);
+  const std::size_t common =
+      static_cast<std::size_t>(std::ranges::mismatch(seen, form.text).in1 - seen.begin());
+  // What is left of one that was cut off is secret, too; what only begins alike is not.
+  if (common < form.text.size() && common < 2 * kLongestMarker && common < seen.size())
+    return std::nullopt;
+  Found found{sight.at, sight.at + common};
+  if (form.base64) {
+    const auto carries = [](char c) {
+      return is_alnum(c) || c == '+' || c == '/' || c == '-' || c == '_';
+    };
+    if (found.end < sight.text.size() && carries(sight.text[found.end])) ++found.end;
+    if (found.begin > 0 && carries(sight.text[found.begin - 1])) --found.begin;
+  }
+  return found;
+}
+
+}  // namespace sallyport

@@ -1,0 +1,201 @@
+// What stands behind a name of a secret and is none.
+#include <algorithm>
+#include <string>
+
+#include "redact/assignment.h"
+#include "redact/checks.h"
+#include "redact/rule.h"
+
+namespace sallyport {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), to_lower);
+  return result;
+}
+
+template <std::size_t N>
+bool one_of(std::string_view word, const std::string_view (&list)[N]) {
+  return std::ranges::find(list, word) != std::end(list);
+}
+
+// Words of programs and of prose.
+constexpr std::string_view kPlainWords[] = {
+    "none",         "null",      "nil",       "true",      "false",       "undefined",
+    "empty",        "string",    "str",       "bytes",     "char",        "varchar",
+    "text",         "integer",   "number",    "bool",      "boolean",     "object",
+    "array",        "any",       "void",      "required",  "optional",    "missing",
+    "invalid",      "incorrect", "expired",   "hidden",    "masked",      "redacted",
+    "changed",      "reset",     "unset",     "valid",     "wrong",       "default",
+    "disabled",     "enabled",   "secret",    "password",  "token",       "unknown",
+    "provided",     "accepted",  "rejected",  "updated",   "verified",    "prompt",
+    "generated",    "input",     "field",     "value",     "encrypted",   "protected",
+    "refused",      "denied",    "failed",    "ok",        "yes",         "no",
+    "not",          "must",      "should",    "bearer",    "basic",       "digest",
+    "access",       "refresh",   "self",      "this",      "unchanged",   "stored",
+    "sent",         "correct",   "needed",    "removed",   "revoked",     "authentication",
+    "unauthorized", "forbidden", "mandatory", "available", "unavailable", "securestring",
+    "secretstr",    "const",     "static",    "public",    "private",     "return",
+    "await",
+};
+
+// Names whose last word says that the value is about the secret, not the secret.
+constexpr std::string_view kAbout[] = {
+    "id",         "ids",       "name",   "names",    "type",     "types",   "url",
+    "uri",        "path",      "file",   "filename", "dir",      "length",  "len",
+    "count",      "counts",    "size",   "limit",    "expiry",   "expires", "in",
+    "expiration", "ttl",       "age",    "policy",   "field",    "column",  "label",
+    "regex",      "pattern",   "format", "required", "min",      "max",     "strength",
+    "hint",       "prompt",    "input",  "reset",    "changed",  "updated", "created",
+    "at",         "date",      "time",   "manager",  "provider", "store",   "ref",
+    "version",    "algorithm", "alg",    "status",   "state",    "valid",   "enabled",
+    "endpoint",   "class",     "usage",  "index",    "kind",     "prefix",  "env",
+    "scope",      "scopes",    "issuer", "audience", "budget",   "rate",    "s",
+    "used",       "available", "error",  "message",  "rotation", "backend", "namespace",
+    "izer",       "location",  "host",
+};
+
+std::string_view last_word(std::string_view name) {
+  std::size_t begin = name.size();
+  while (begin > 0 && is_alnum(name[begin - 1])) {
+    --begin;
+    // A hump of camelCase begins a word.
+    if (is_upper(name[begin]) && (begin == 0 || !is_upper(name[begin - 1]))) break;
+  }
+  return name.substr(begin);
+}
+
+bool speaks_about(const Assigned& assigned) {
+  if (!assigned.behind.empty()) {
+    // The word goes on: tokenizer, secretary, passwordless.
+    const char next = assigned.behind[0];
+    const std::size_t head = assigned.name.size() - assigned.behind.size();
+    const char last = head > 0 ? assigned.name[head - 1] : '\0';
+    if ((is_lower(last) && is_lower(next)) || (is_upper(last) && is_upper(next))) {
+      const bool plural = to_lower(next) == 's' &&
+                          !is_letter(assigned.behind.size() > 1 ? assigned.behind[1] : ' ');
+      if (!plural || lower(assigned.name).contains("token")) return true;
+    }
+    if (one_of(lower(last_word(assigned.behind)), kAbout)) return true;
+  }
+  const std::string name = lower(assigned.name);
+  for (const std::string_view page : {"next", "page", "continuation", "max_tok", "cancellation"})
+    if (name.starts_with(page)) return true;
+  return false;
+}
+
+// An expression of a program, not a value: os.environ, get_token(), config.password, User::token.
+bool is_expression(std::string_view value) {
+  if (value.contains('(') || value.contains('[') || value.contains("::") || value.contains("->"))
+    return true;
+  if (is_digit(value[0])) return false;
+  bool dot = false;
+  for (const char c : value) {
+    if (!is_alnum(c) && c != '_' && c != '.') return false;
+    dot = dot || c == '.';
+  }
+  return dot && entropy_of(value) < 4.0;
+}
+
+bool is_path_or_url(std::string_view value) {
+  if (begins_caseless(value, "http://") || begins_caseless(value, "https://")) return true;
+  if (value.starts_with("./") || value.starts_with("../") || value.starts_with("~/")) return true;
+  return value.starts_with('/') && (value.size() < 24 || entropy_of(value) < 4.2);
+}
+
+struct Letters {
+  bool digit = false, lower = false, upper = false, other = false, blank = false, only_hex = true;
+};
+
+Letters letters_of(std::string_view value) {
+  Letters letters;
+  for (const char c : value) {
+    letters.digit = letters.digit || is_digit(c);
+    letters.lower = letters.lower || is_lower(c);
+    letters.upper = letters.upper || is_upper(c);
+    letters.blank = letters.blank || is_blank(c);
+    letters.other = letters.other || (!is_alnum(c) && c != '_' && c != '-' && c != '.');
+    letters.only_hex = letters.only_hex && (is_hex(c) || c == '-');
+  }
+  return letters;
+}
+
+bool is_date_or_version(std::string_view value) {
+  return is_digit(value[0]) &&
+         (value.contains('.') || value.contains('-') || value.contains(':')) &&
+         std::ranges::all_of(value, [](char c) {
+           return is_digit(c) || c == '.' || c == '-' || c == ':' || c == 'T' || c == 'Z' ||
+                  c == '+';
+         });
+}
+
+// What only chance writes.
+bool looks_random(std::string_view value, const Letters& letters) {
+  if (value.size() < 20 || !letters.digit || !letters.lower || !letters.upper) return false;
+  if (letters.only_hex || letters.blank || is_path_or_url(value)) return false;
+  const bool plain = std::ranges::all_of(value, [](char c) {
+    return is_alnum(c) || c == '+' || c == '/' || c == '=' || c == '_' || c == '-';
+  });
+  return plain && entropy_of(value) >= (value.size() < 28 ? 3.7 : 4.1);
+}
+
+// Letters alone, perhaps with hyphens: a password may be, a token is not unless it is long.
+bool word_is_secret(const Assigned& assigned, std::string_view value, bool password) {
+  using enum Assigned::By;
+  if (value.size() < 16 && one_of(lower(value), kPlainWords)) return false;
+  if (assigned.by == word || assigned.by == compare) return false;
+  const std::string_view separators = "_-.";
+  const bool joined = std::ranges::any_of(value, [&](char c) { return separators.contains(c); });
+  if (!password) {
+    if (joined || (!assigned.quoted && assigned.spaced)) return false;
+    return value.size() >= 16;
+  }
+  if (assigned.quoted || assigned.by == flag || assigned.by == tag) return true;
+  if (assigned.by == equals && !assigned.spaced) return !joined || assigned.begins_line;
+  if (joined) return false;
+  return assigned.ends_line && assigned.begins_line && value.size() >= 6;
+}
+
+}  // namespace
+
+bool looks_secret(const Assigned& assigned, std::string_view value, unsigned checks) {
+  using enum Assigned::By;
+  value = value.substr(0, 48);  // what is longer is told by its beginning
+  const bool password = (checks & check::kPassword) != 0, strong = (checks & check::kStrong) != 0;
+  if (value.size() < (password ? 4 : strong ? 20 : 8)) return false;
+  if (is_placeholder(value) || speaks_about(assigned)) return false;
+  const Letters letters = letters_of(value);
+  if (strong) return looks_random(value, letters);
+
+  if (!assigned.quoted) {
+    const bool env_line = assigned.begins_line && assigned.by == equals && !assigned.spaced;
+    if (!env_line && is_expression(value)) return false;
+    if (value.starts_with("os.environ") || value.starts_with("process.env") ||
+        value.starts_with("getenv"))
+      return false;
+  }
+  if (is_path_or_url(value)) return false;
+  if (letters.blank) {
+    // A sentence about a password is none; a pass phrase is called so.
+    const bool phrase = lower(assigned.name).contains("phrase");
+    return phrase ||
+           (password && letters.digit && value.size() <= 64 && std::ranges::count(value, ' ') <= 3);
+  }
+  if (value.size() == assigned.name.size() && lower(value) == lower(assigned.name)) return false;
+  if (!letters.digit && !letters.other) return word_is_secret(assigned, value, password);
+  if (!letters.lower && !letters.upper && !letters.other) {
+    // Digits and what stands between them.
+    if (is_date_or_version(value)) return false;
+    return password || value.size() >= 16 || lower(assigned.name).contains("secret");
+  }
+  if (assigned.by == word)
+    return letters.digit && (letters.lower || letters.upper) && value.size() >= 6;
+  // In prose a colon is followed by words with an odd sign in them.
+  if (!letters.digit && !assigned.quoted && assigned.by == colon && !assigned.ends_line)
+    return false;
+  if (is_date_or_version(value)) return false;
+  return true;
+}
+
+}  // namespace sallyport

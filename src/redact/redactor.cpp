@@ -1,0 +1,475 @@
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <optional>
+#include <queue>
+#include <utility>
+
+#include "redact/look.h"
+#include "redact/places.h"
+#include "redact/redact.h"
+#include "redact/rule_set.h"
+
+namespace sallyport {
+namespace {
+
+using Of = Expression::Of;
+using Offset = std::uint64_t;  // from the beginning of the stream
+
+constexpr std::size_t kSlice = 65'536;    // of a long piece, so that the buffer stays small
+constexpr std::size_t kLookBehind = 256;  // what a rule may see before its anchor
+constexpr std::string_view kWithheld = "\n[output withheld: its redaction failed]\n";
+
+// Where something may be. `begin` is where a find may begin at the earliest.
+struct Candidate {
+  Offset begin = 0;
+  std::uint32_t length = 0;  // from there to the end of the anchor
+  std::uint32_t expression : 30 = 0;
+  bool own : 1 = false;   // an expression of the own net, not of the built-in one
+  bool more : 1 = false;  // a find reached the end of its window here
+
+  [[nodiscard]] Offset end() const { return begin + length; }
+  bool operator<(const Candidate& other) const {
+    return begin != other.begin ? begin < other.begin : length < other.length;
+  }
+};
+
+// Candidates in the order of their beginnings. They come nearly in that order.
+class CandidateQueue {
+ public:
+  [[nodiscard]] bool empty() const { return head_ == all_.size(); }
+  [[nodiscard]] const Candidate& front() const { return all_[head_]; }
+
+  void push(const Candidate& candidate) {
+    if (empty() || !(candidate < all_.back()))
+      all_.push_back(candidate);
+    else
+      all_.insert(std::upper_bound(all_.begin() + static_cast<std::ptrdiff_t>(head_), all_.end(),
+                                   candidate),
+                  candidate);
+  }
+
+  void pop() {
+    constexpr std::size_t kMostGone = 8192;
+    if (++head_ == all_.size()) {
+      all_.clear();
+      head_ = 0;
+    } else if (head_ >= kMostGone) {
+      all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(head_));
+      head_ = 0;
+    }
+  }
+
+ private:
+  std::vector<Candidate> all_;
+  std::size_t head_ = 0;
+};
+
+struct Span {
+  Offset begin = 0, end = 0;
+  const Label* label = nullptr;
+  bool more = false;  // goes on with the one before it
+
+  bool operator<(const Span& other) const {
+    return begin != other.begin ? begin > other.begin : end < other.end;
+  }
+  // Which of two that overlap names both.
+  [[nodiscard]] bool names(const Span& other) const {
+    if (label->rank != other.label->rank) return label->rank < other.label->rank;
+    if (begin != other.begin) return begin < other.begin;
+    if (end != other.end) return end > other.end;
+    return label->order < other.label->order;
+  }
+};
+
+struct CloseStream {
+  void operator()(hs_stream_t* stream) const { hs_close_stream(stream, nullptr, nullptr, nullptr); }
+};
+using Stream = std::unique_ptr<hs_stream_t, CloseStream>;
+
+Stream open_stream(const Net& net) {
+  hs_stream_t* stream = nullptr;
+  if (!net.database || hs_open_stream(net.database.get(), 0, &stream) != HS_SUCCESS) return nullptr;
+  return Stream(stream);
+}
+
+}  // namespace
+
+// The stream in three steps, each behind the one before it:
+//   scanned  Hyperscan has seen the text; every anchor that ends there is a candidate;
+//   front    candidates that begin before it have been looked at: no span can begin there any more;
+//   emitted  the text has been given out, with markers for the spans.
+struct Redactor::State {
+  std::shared_ptr<const Redactions> redactions;
+  const Redactions::Parts& parts;
+  Scratch scratch;
+  Stream built_in, own;
+  std::size_t furthest_back;
+
+  std::string buffer;  // the text from `base` on
+  Offset base = 0, scanned = 0, front = 0, emitted = 0;
+  CandidateQueue candidates;
+  std::priority_queue<Span> spans;
+  std::optional<Span> open;   // spans that overlap so far; its text is not given out
+  std::deque<Found> markers;  // in the text, as offsets
+  struct Searched {
+    Offset cursor = 0, nothing_until = 0;
+  };
+  std::vector<Searched> searched;            // by own pattern
+  Offset noted_token = 0, noted_cookie = 0;  // where the last find that goes on does so
+  std::array<Offset, 3> covered{};  // by way to go on: up to where finds have been followed
+  std::vector<Offset> last_begin;   // by built-in expression: one find for many ends
+  std::map<const Label*, std::uint64_t> counts;
+  std::uint64_t looks = 0;
+  bool failed = false;
+  const Net* scanning = nullptr;
+
+  explicit State(std::shared_ptr<const Redactions> rules)
+      : redactions(std::move(rules)),
+        parts(redactions->parts()),
+        scratch(parts.take_scratch()),
+        built_in(open_stream(*parts.built_in)),
+        own(open_stream(parts.own)),
+        furthest_back(std::max(parts.built_in->furthest_back, parts.own.furthest_back)),
+        searched(parts.patterns.size()),
+        last_begin(parts.built_in->expressions.size(), std::numeric_limits<Offset>::max()),
+        failed(!scratch || !built_in || (parts.own.database && !own)) {}
+
+  ~State() { parts.give_back(std::move(scratch)); }
+
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  static int on_match(unsigned id, unsigned long long, unsigned long long to, unsigned,
+                      void* self) {
+    static_cast<State*>(self)->add_candidate(id, to);
+    return 0;
+  }
+
+  [[nodiscard]] std::size_t index(Offset offset) const {
+    return static_cast<std::size_t>(offset - base);
+  }
+  [[nodiscard]] char at(Offset offset) const { return buffer[index(offset)]; }
+
+  void add_candidate(unsigned id, Offset end) {
+    const Expression& expression = scanning->expressions[id];
+    if (expression.of == Of::marker) {
+      add_marker(end);
+      return;
+    }
+    Offset begin = end - std::min<Offset>(end, expression.width);
+    if (expression.of == Of::rule) {
+      const RedactionRule& rule = *ready_rules()[expression.number].rule;
+      if (expression.width == 0) {
+        begin = base + variable_begin(rule.kind, index(end));
+        if (begin > 0 && goes_on_before(rule.kind, at(begin - 1))) return;
+        Offset& last = last_begin[id];
+        if (last == begin) return;
+        last = begin;
+      } else if (rule.kind == RuleKind::card) {
+        if (begin > 0 && is_alnum(at(begin - 1))) return;
+      } else if (rule.kind == RuleKind::token && (rule.checks & check::kAnywhere) == 0 &&
+                 !begins_word(begin)) {
+        return;
+      }
+    }
+    begin -= std::min<Offset>(begin, expression.lead);
+    candidates.push({.begin = begin,
+                     .length = static_cast<std::uint32_t>(end - begin),
+                     .expression = id,
+                     .own = scanning == &parts.own});
+  }
+
+  [[nodiscard]] std::size_t variable_begin(RuleKind kind, std::size_t end) const {
+    switch (kind) {
+      case RuleKind::ip_v4:
+        return ip_v4_begin(buffer, end);
+      case RuleKind::ip_v6:
+        return ip_v6_begin(buffer, end);
+      default:
+        return email_begin(buffer, end);
+    }
+  }
+
+  // The end of something longer, which is seen at once: a run of digits has many such ends.
+  [[nodiscard]] static bool goes_on_before(RuleKind kind, char c) {
+    return is_alnum(c) || (kind != RuleKind::email && (c == '.' || c == ':' || c == '_'));
+  }
+
+  // A token does not begin within a word, unless the word is the letter of an escape: \n, %3D.
+  [[nodiscard]] bool begins_word(Offset begin) const {
+    if (begin == 0 || !is_alnum(at(begin - 1)) || !is_alnum(at(begin))) return true;
+    if (begin < 2) return false;
+    if (at(begin - 2) == '\\') return std::string_view("nrt").contains(at(begin - 1));
+    return begin > 2 && at(begin - 3) == '%' && is_hex(at(begin - 2)) && is_hex(at(begin - 1));
+  }
+
+  void add_marker(Offset end) {
+    const std::string_view text = std::string_view(buffer).substr(0, index(end));
+    const std::size_t begin = text.rfind('[');
+    if (begin == std::string_view::npos || !is_marker(text.substr(begin))) return;
+    markers.push_back({static_cast<std::size_t>(base + begin), static_cast<std::size_t>(end)});
+  }
+
+  void scan(std::string_view text) {
+    const std::size_t from = buffer.size();
+    buffer.append(text);
+    for (const auto& [net, stream] :
+         {std::pair{parts.built_in.get(), built_in.get()}, std::pair{&parts.own, own.get()}}) {
+      if (stream == nullptr) continue;
+      scanning = net;
+      if (hs_scan_stream(stream, buffer.data() + from, static_cast<unsigned>(text.size()), 0,
+                         scratch.get(), on_match, this) != HS_SUCCESS)
+        failed = true;
+    }
+    scanned += text.size();
+  }
+
+  // Some expressions match only when it is known that nothing follows.
+  void close() {
+    for (const auto& [net, stream] :
+         {std::pair{parts.built_in.get(), &built_in}, std::pair{&parts.own, &own}}) {
+      if (!*stream) continue;
+      scanning = net;
+      if (hs_close_stream(stream->release(), scratch.get(), on_match, this) != HS_SUCCESS)
+        failed = true;
+    }
+  }
+
+  [[nodiscard]] const Net& net_of(const Candidate& candidate) const {
+    return candidate.own ? parts.own : *parts.built_in;
+  }
+  [[nodiscard]] const Expression& expression_of(const Candidate& candidate) const {
+    return net_of(candidate).expressions[candidate.expression];
+  }
+
+  // Where the window behind a candidate ends.
+  [[nodiscard]] Offset window_end(const Candidate& candidate) const {
+    const Expression& expression = expression_of(candidate);
+    return candidate.begin + (candidate.more ? 0 : expression.lead) + expression.window;
+  }
+
+  // What is seen from a candidate; none if it is within a marker.
+  [[nodiscard]] std::optional<Sight> sight_of(const Candidate& candidate) const {
+    const Expression& expression = expression_of(candidate);
+    const Offset begin = candidate.more || expression.width == 0
+                             ? candidate.begin
+                             : candidate.end() - expression.width;
+    Offset end = std::min(window_end(candidate), scanned);
+    bool marker = false;
+    const auto next = std::ranges::upper_bound(markers, begin, {}, &Found::end);
+    const bool after_marker = next != markers.begin() && std::prev(next)->end == begin;
+    if (next != markers.end()) {
+      if (next->begin <= begin) return std::nullopt;
+      if (next->begin <= end) {
+        end = next->begin;
+        marker = true;
+      }
+    }
+    if (end < candidate.end() && !candidate.more) return std::nullopt;
+    Sight sight{.text = std::string_view(buffer).substr(0, index(end)),
+                .at = index(begin),
+                .after = candidate.more ? index(begin) : index(candidate.end()),
+                .open = !marker && end < scanned,
+                .marker = marker,
+                .after_marker = after_marker};
+    if (sight.open) sight.next = at(end);
+    // What stood there is not known: it may have been more of a word.
+    if (marker) sight.next = 'x';
+    return sight;
+  }
+
+  void look(const Candidate& candidate) {
+    ++looks;
+    const Expression& expression = expression_of(candidate);
+    const Label& label = net_of(candidate).labels[expression.label];
+    if (expression.of == Of::pattern) {
+      search_pattern(candidate, expression, label);
+      return;
+    }
+    // Many finds may reach the same place, and go on alike.
+    if (candidate.more && candidate.begin < covered_of(expression)) return;
+    const auto sight = sight_of(candidate);
+    if (!sight) return;
+    std::optional<Found> found;
+    if (expression.of == Of::value) {
+      found = value_at(*sight, parts.forms[expression.number]);
+    } else {
+      const ReadyRule& ready = ready_rules()[expression.number];
+      found = candidate.more ? more_at(*sight, ready) : rule_at(*sight, ready);
+    }
+    if (!found || found->begin >= found->end) return;
+    const Span span{.begin = base + found->begin,
+                    .end = base + found->end,
+                    .label = &label,
+                    .more = candidate.more};
+    spans.push(span);
+    if (candidate.more) covered_of(expression) = span.end;
+    if (expression.of == Of::rule && sight->open && found->end == sight->text.size() &&
+        (candidate.more || !goes_on_with(expression, *found)))
+      candidates.push({.begin = span.end,
+                       .expression = candidate.expression,
+                       .own = candidate.own,
+                       .more = true});
+  }
+
+  // Whether an earlier find, which goes on within this one, will cover what follows it. Notes this
+  // one otherwise.
+  [[nodiscard]] bool goes_on_with(const Expression& expression, const Found& found) {
+    const ReadyRule& ready = ready_rules()[expression.number];
+    if (ready.rule->kind == RuleKind::key_block) return false;
+    Offset& noted = ready.rule->kind == RuleKind::cookie ? noted_cookie : noted_token;
+    if (noted > base + found.begin && noted <= base + found.end &&
+        all_goes_on(std::string_view(buffer).substr(index(noted), found.end - index(noted)), ready))
+      return true;
+    noted = base + found.end;
+    return false;
+  }
+
+  [[nodiscard]] Offset& covered_of(const Expression& expression) {
+    const RuleKind kind = ready_rules()[expression.number].rule->kind;
+    return covered[kind == RuleKind::key_block ? 0 : kind == RuleKind::cookie ? 1 : 2];
+  }
+
+  // A match of an own pattern ends at the end of the candidate. Searched for as a global
+  // replacement would find it: from the left, each as long as possible, none within another.
+  // Text that was searched in vain is not searched again, so that the work is linear.
+  void search_pattern(const Candidate& candidate, const Expression& expression,
+                      const Label& label) {
+    Searched& past = searched[expression.number];
+    const OwnPattern& pattern = parts.patterns[expression.number];
+    if (candidate.end() <= past.cursor || candidate.end() <= past.nothing_until) return;
+    Offset low = std::max(candidate.begin, past.cursor);
+    Offset high = std::min<Offset>(candidate.end() + pattern.longest, scanned);
+    const auto next = std::ranges::lower_bound(markers, candidate.end(), {}, &Found::end);
+    if (next != markers.begin()) low = std::max<Offset>(low, std::prev(next)->end);
+    if (next != markers.end()) {
+      if (next->begin < candidate.end()) return;
+      high = std::min<Offset>(high, next->begin);
+    }
+    if (low >= high) return;
+    // One character behind the end says whether it is the end of a word or a line.
+    re2::StringPiece match;
+    const re2::StringPiece text(buffer.data(), buffer.size());
+    if (!pattern.expression->Match(text, index(low), index(high), RE2::UNANCHORED, &match, 1)) {
+      past.nothing_until = high;
+      return;
+    }
+    const Offset begin = base + static_cast<std::size_t>(match.data() - buffer.data());
+    if (begin >= candidate.end()) {
+      past.nothing_until = begin;
+      return;
+    }
+    past.cursor = begin + match.size();
+    spans.push({.begin = begin, .end = past.cursor, .label = &label});
+  }
+
+  void advance(bool last, std::string& out) {
+    const Offset settled = last ? scanned : scanned - std::min<Offset>(scanned, furthest_back);
+    while (!candidates.empty()) {
+      const Candidate candidate = candidates.front();
+      if (!last && (candidate.begin >= settled || window_end(candidate) + kLongestMarker > scanned))
+        break;
+      candidates.pop();
+      look(candidate);
+    }
+    front = settled;
+    if (!candidates.empty()) front = std::min(front, candidates.front().begin);
+    give_out(last, out);
+    forget();
+  }
+
+  void give_out(bool last, std::string& out) {
+    while (true) {
+      if (open) {
+        while (!spans.empty() && (spans.top().begin < open->end ||
+                                  (spans.top().begin == open->end && spans.top().more) ||
+                                  (spans.top().begin == open->end &&
+                                   spans.top().label->marker == open->label->marker))) {
+          const Span span = spans.top();
+          spans.pop();
+          const Span old = *open;
+          if (span.names(old)) open->label = span.label;
+          open->end = std::max(old.end, span.end);
+        }
+        if (!last && front <= open->end) return;
+        out.append(open->label->marker);
+        ++counts[open->label];
+        emitted = open->end;
+        open.reset();
+      }
+      if (spans.empty() || (!last && spans.top().begin >= front)) break;
+      open = spans.top();
+      spans.pop();
+      copy_until(open->begin, out);
+    }
+    copy_until(std::max(front, emitted), out);
+  }
+
+  void copy_until(Offset end, std::string& out) {
+    if (end <= emitted) return;
+    out.append(buffer, index(emitted), static_cast<std::size_t>(end - emitted));
+    emitted = end;
+  }
+
+  void forget() {
+    const Offset needed = open ? front : std::min(front, emitted);
+    while (!markers.empty() && markers.front().end + kLongestMarker < needed)
+      markers.pop_front();
+    const Offset keep = needed - std::min<Offset>(needed, kLookBehind);
+    if (keep - base < kSlice) return;
+    buffer.erase(0, index(keep));
+    base = keep;
+  }
+};
+
+Redactor::Redactor(std::shared_ptr<const Redactions> redactions)
+    : state_(std::make_unique<State>(std::move(redactions))) {}
+Redactor::~Redactor() = default;
+
+void Redactor::feed(std::string_view text, std::string& out) {
+  while (!text.empty() && !state_->failed) {
+    const std::string_view slice = text.substr(0, kSlice);
+    text.remove_prefix(slice.size());
+    state_->scan(slice);
+    if (!state_->failed) state_->advance(false, out);
+  }
+}
+
+void Redactor::finish(std::string& out) {
+  if (!state_->failed) state_->close();
+  if (state_->failed)
+    out.append(kWithheld);
+  else
+    state_->advance(true, out);
+}
+
+RedactionCounts Redactor::counts() const {
+  RedactionCounts counts;
+  for (const auto& [label, count] : state_->counts)
+    counts[label->id] += count;
+  return counts;
+}
+bool Redactor::failed() const {
+  return state_->failed;
+}
+std::uint64_t Redactor::looks() const {
+  return state_->looks;
+}
+
+std::string redact_all(const std::shared_ptr<const Redactions>& redactions, std::string_view text,
+                       RedactionCounts& counts) {
+  Redactor redactor(redactions);
+  std::string out;
+  out.reserve(text.size());
+  redactor.feed(text, out);
+  redactor.finish(out);
+  for (const auto& [id, count] : redactor.counts())
+    counts[id] += count;
+  return out;
+}
+
+}  // namespace sallyport

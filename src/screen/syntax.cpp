@@ -1,0 +1,215 @@
+#include "screen/syntax.h"
+
+#include <tree_sitter/api.h>
+
+#include <array>
+#include <ctime>
+#include <memory>
+
+extern "C" {
+const TSLanguage* tree_sitter_python();
+const TSLanguage* tree_sitter_javascript();
+const TSLanguage* tree_sitter_bash();
+}
+
+namespace sallyport {
+namespace {
+
+// Deeper than people write. Evaluation recurses along the tree.
+constexpr std::size_t kDeepest = 500;
+// tree-sitter reports every hundred steps. After a syntax error it tries to mend the text, at a
+// cost that is quadratic in the worst case: it gets this many reports to find a cheap way.
+constexpr unsigned kReportsAfterError = 40;
+// The backstop, in time of the processor and linear in the length: ten times what code takes.
+constexpr double kSecondsToRead = 0.5, kSecondsPerByte = 2e-6;
+
+const TSLanguage* grammar_of(Language language) {
+  switch (language) {
+    case Language::python:
+      return tree_sitter_python();
+    case Language::javascript:
+      return tree_sitter_javascript();
+    case Language::shell:
+      return tree_sitter_bash();
+  }
+  return nullptr;
+}
+
+// What the numbers of a grammar mean.
+struct Vocabulary {
+  std::vector<NodeKind> kinds;
+  std::vector<NodeField> fields;
+
+  explicit Vocabulary(const TSLanguage* grammar) {
+    for (std::uint32_t i = 0; i < ts_language_symbol_count(grammar); ++i) {
+      const auto symbol = static_cast<TSSymbol>(i);
+      kinds.push_back(kind_of(ts_language_symbol_name(grammar, symbol),
+                              ts_language_symbol_type(grammar, symbol) == TSSymbolTypeRegular));
+    }
+    for (std::uint32_t i = 0; i <= ts_language_field_count(grammar); ++i) {
+      const char* name = ts_language_field_name_for_id(grammar, static_cast<TSFieldId>(i));
+      fields.push_back(field_of(name == nullptr ? "" : name));
+    }
+  }
+
+  static NodeKind kind_of(std::string_view name, bool regular) {
+    if (!regular) return NodeKind::token;
+#define SALLYPORT_NODE_TEXT(enumerator, text) \
+  if (name == (text)) return NodeKind::enumerator;
+    SALLYPORT_NODES(SALLYPORT_NODE_TEXT)
+#undef SALLYPORT_NODE_TEXT
+    return NodeKind::other;
+  }
+
+  static NodeField field_of(std::string_view name) {
+#define SALLYPORT_FIELD_TEXT(enumerator) \
+  if (name == #enumerator) return NodeField::enumerator;
+    SALLYPORT_NODE_FIELDS(SALLYPORT_FIELD_TEXT)
+#undef SALLYPORT_FIELD_TEXT
+    return NodeField::none;
+  }
+};
+
+const Vocabulary& vocabulary_of(Language language) {
+  static const std::array<Vocabulary, 3> kAll = {Vocabulary(tree_sitter_python()),
+                                                 Vocabulary(tree_sitter_javascript()),
+                                                 Vocabulary(tree_sitter_bash())};
+  return kAll[static_cast<std::size_t>(language)];
+}
+
+struct Reading {
+  std::string_view code;
+  double deadline = 0;       // in processor time
+  unsigned after_error = 0;  // reports since the first error
+  std::uint32_t error_at = 0;
+};
+
+const char* give_code(void* payload, std::uint32_t at, TSPoint, std::uint32_t* count) {
+  const std::string_view code = static_cast<Reading*>(payload)->code;
+  *count = at < code.size() ? static_cast<std::uint32_t>(code.size() - at) : 0;
+  return at < code.size() ? code.data() + at : "";
+}
+
+double cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+// True stops the reading.
+bool watch(TSParseState* state) {
+  auto& reading = *static_cast<Reading*>(state->payload);
+  // Every way to read the text had an error: from here on, it stays one.
+  if (state->has_error && reading.after_error == 0) {
+    reading.error_at = state->current_byte_offset;
+    reading.after_error = 1;
+  }
+  if (reading.after_error != 0 && reading.after_error++ > kReportsAfterError) return true;
+  if (reading.after_error == 0) reading.error_at = state->current_byte_offset;
+  return cpu_seconds() > reading.deadline;
+}
+
+using Parser = std::unique_ptr<TSParser, decltype(&ts_parser_delete)>;
+using Tree = std::unique_ptr<TSTree, decltype(&ts_tree_delete)>;
+
+struct Cursor {
+  explicit Cursor(const TSTree* tree) : at(ts_tree_cursor_new(ts_tree_root_node(tree))) {}
+  ~Cursor() { ts_tree_cursor_delete(&at); }
+  Cursor(const Cursor&) = delete;
+  Cursor& operator=(const Cursor&) = delete;
+  TSTreeCursor at;
+};
+
+}  // namespace
+
+Result<SyntaxTree> SyntaxTree::parse(std::string_view code, Language language) {
+  SyntaxTree result;
+  result.code_ = code;
+  const Vocabulary& words = vocabulary_of(language);
+  const Parser parser(ts_parser_new(), ts_parser_delete);
+  if (!parser || !ts_parser_set_language(parser.get(), grammar_of(language)))
+    return fail(Reason::internal, "the grammar of the language cannot be used");
+  Reading reading{.code = code,
+                  .deadline = cpu_seconds() + kSecondsToRead +
+                              kSecondsPerByte * static_cast<double>(code.size())};
+  const TSInput input{
+      .payload = &reading, .read = give_code, .encoding = TSInputEncodingUTF8, .decode = nullptr};
+  const Tree tree(ts_parser_parse_with_options(parser.get(), nullptr, input,
+                                               {.payload = &reading, .progress_callback = watch}),
+                  ts_tree_delete);
+  if (!tree && reading.after_error == 0)
+    return fail(Reason::screen, "the code cannot be read in reasonable time",
+                "write plainer code, or less of it");
+  if (!tree) {
+    result.nodes_.push_back({.end = static_cast<std::uint32_t>(code.size())});
+    result.error_at_ = reading.error_at;
+    return result;
+  }
+
+  Cursor cursor(tree.get());
+  std::vector<NodeId> path;  // the node at every depth above
+  NodeId before = kNoNode;   // the sibling in front
+  for (bool more = true; more;) {
+    const TSNode node = ts_tree_cursor_current_node(&cursor.at);
+    const auto id = static_cast<NodeId>(result.nodes_.size());
+    const TSSymbol symbol = ts_node_symbol(node);
+    const TSFieldId field = ts_tree_cursor_current_field_id(&cursor.at);
+    SyntaxNode flat{.kind = symbol < words.kinds.size() ? words.kinds[symbol] : NodeKind::error,
+                    .field = field < words.fields.size() ? words.fields[field] : NodeField::none,
+                    .named = ts_node_is_named(node),
+                    .has_error = ts_node_has_error(node),
+                    .begin = ts_node_start_byte(node),
+                    .end = ts_node_end_byte(node),
+                    .parent = path.empty() ? kNoNode : path.back()};
+    if ((flat.kind == NodeKind::error || ts_node_is_missing(node)) && !result.error_at_)
+      result.error_at_ = flat.begin;
+    if (flat.kind == NodeKind::comment) flat.named = false;
+    result.nodes_.push_back(flat);
+    if (before != kNoNode)
+      result.nodes_[before].next = id;
+    else if (!path.empty())
+      result.nodes_[path.back()].first = id;
+    if (ts_tree_cursor_goto_first_child(&cursor.at)) {
+      path.push_back(id);
+      before = kNoNode;
+      if (path.size() > kDeepest)
+        return fail(Reason::screen,
+                    "the code is nested more than " + std::to_string(kDeepest) + " levels deep",
+                    "write it flatter");
+      continue;
+    }
+    before = id;
+    while (!ts_tree_cursor_goto_next_sibling(&cursor.at)) {
+      if (!ts_tree_cursor_goto_parent(&cursor.at)) {
+        more = false;
+        break;
+      }
+      before = path.back();
+      path.pop_back();
+    }
+  }
+  if (!result.error_at_ && result.nodes_[0].has_error) result.error_at_ = 0;
+  return result;
+}
+
+std::string_view SyntaxTree::text(NodeId id) const {
+  if (id == kNoNode) return {};
+  return code_.substr(nodes_[id].begin, nodes_[id].end - nodes_[id].begin);
+}
+
+NodeId SyntaxTree::child(NodeId id, NodeField field) const {
+  if (id == kNoNode) return kNoNode;
+  for (NodeId at = nodes_[id].first; at != kNoNode; at = nodes_[at].next)
+    if (nodes_[at].field == field) return at;
+  return kNoNode;
+}
+
+std::vector<NodeId> SyntaxTree::named(NodeId id) const {
+  std::vector<NodeId> list;
+  if (id == kNoNode) return list;
+  for (NodeId at = nodes_[id].first; at != kNoNode; at = nodes_[at].next)
+    if (nodes_[at].named) list.push_back(at);
+  return list;
+}
+
+}  // namespace sallyport

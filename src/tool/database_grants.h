@@ -1,0 +1,15 @@
+// The files of a database in the cell of the sql tool.
+#pragma once
+
+#include <vector>
+
+#include "cell/spec.h"
+#include "policy/rules.h"
+
+namespace sallyport {
+
+// The database and what SQLite keeps beside it (log and journal), all of them read-only, those
+// beside it only if they are there. Empty for every tool that does not read a file by SQL.
+[[nodiscard]] std::vector<Grant> database_grants(const Tool& tool);
+
+}  // namespace sallyport
