@@ -36,6 +36,7 @@ defaults:                     # what a tool has that says nothing
   rate: 60/min                # all callers together
   limits: { timeout: 10s, cpu: 10s, memory: 256MiB, processes: 64, max_output: 10kB }
   network: none
+  output: { redact: [secrets, home_dirs, ip_addresses, temp_dirs] }   # taken out of every result
 
 ceiling:                      # what nothing below may exceed
   limits: { timeout: 5min, memory: 2GiB, processes: 256 }
@@ -47,6 +48,7 @@ tools:
     description: Run a short Python program. It has no network, and its files are gone afterwards.
     needs: [execute:code]
     limits: { timeout: 30s, cpu: 20s }
+    screen: { "*": block, file_write: none }   # looked at before it runs; the cell holds without it
     collect: ["*.csv", "*.png"]     # files that it leaves in its working directory and that come back
 
   shell:                            # one command without a shell: no pipes, no redirection
@@ -104,11 +106,11 @@ constexpr std::string_view kEnd = R"yaml(
   #
   #   network: { allow: [api.example.com] }
   #   approval: { by: [worker], count: 1, expires: 15min }
-  #   output: { redact: [secrets, home_dirs, ip_addresses, temp_dirs] }
 
 tests:                        # decisions that must stay as they are: sallyport policy test
   - { as: agent, call: python, args: { code: "print(1)" }, expect: allowed }
   - { as: guest, call: python, args: { code: "print(1)" }, expect: blocked, reason: permission }
+  - { as: agent, call: python, args: { code: "import os; os.system('id')" }, expect: blocked, reason: screen }
   - { as: agent, call: shell, args: { command: "ls -l /data" }, expect: allowed }
   - { as: agent, call: shell, args: { command: "rm -rf /data" }, expect: blocked, reason: argument }
   - { as: guest, call: read_file, args: { path: /data/README }, expect: allowed }
