@@ -20,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   unsigned lines = 1;
-  for (const char c : code) lines += c == '\n' ? 1 : 0;
+  for (const char c : code)
+    lines += c == '\n' ? 1 : 0;
   FUZZ_CHECK(screening->findings.size() <= kMostScreenFindings);
   unsigned last = 0;
   for (const ScreenFinding& finding : screening->findings) {

@@ -60,7 +60,8 @@ class JournalFixture : public testing::Test {
       for (std::string line; std::getline(file, line);) {
         auto record = json::parse(line).as_object();
         const auto& kind = record["record"];
-        if (own || (kind != "segment" && kind != "rotated" && kind != "stream")) all.push_back(std::move(record));
+        if (own || (kind != "segment" && kind != "rotated" && kind != "stream"))
+          all.push_back(std::move(record));
       }
     }
     return all;

@@ -51,7 +51,8 @@ TEST(CutText, DropsWhatStandsAtTheCut) {
 
 TEST(CutText, KeepsCharactersAndMarkersWhole) {
   const std::string text =
-      "before [REDACTED_SECRET:aws-access-key] middle \u20AC\u20AC\u20AC [HOME_DIR]/x [no marker end";
+      "before [REDACTED_SECRET:aws-access-key] middle \u20AC\u20AC\u20AC [HOME_DIR]/x [no marker "
+      "end";
   for (std::uint64_t limit = 0; limit <= text.size(); ++limit) {
     CutText cut{.head = text};
     cut.narrow(limit);

@@ -25,8 +25,8 @@ struct TestIdentity {
 
 // A certificate of `names`, by `issuer` or by itself.
 inline std::unique_ptr<TestIdentity> make_identity(const std::vector<std::string>& names,
-                                               const TestIdentity* issuer = nullptr, long from = -3600,
-                                               long to = 3600) {
+                                                   const TestIdentity* issuer = nullptr,
+                                                   long from = -3600, long to = 3600) {
   auto made = std::make_unique<TestIdentity>();
   made->key = EVP_EC_gen("P-256");
   X509* x = made->certificate = X509_new();

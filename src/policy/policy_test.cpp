@@ -258,7 +258,7 @@ TEST(Starter, LoadsAsItIsWithoutWarnings) {
     for (const auto& [name, tool] : policy->rules().tools) {
       EXPECT_TRUE(tool.network.allow.empty()) << name;
       EXPECT_FALSE(tool.approval) << name;
-      EXPECT_TRUE(tool.output.redact.empty()) << name;
+      EXPECT_FALSE(tool.output.redact.empty()) << name;
     }
   }
 }
