@@ -97,8 +97,9 @@ std::string near_lines(std::string_view text, std::string_view wanted) {
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     ++number;
     if (line.size() > kLongestNear) continue;
-    if (without(line, " \t\r") != squeezed && !(first.size() >= 4 && line.contains(first)))
-      continue;
+    const bool near =
+        without(line, " \t\r") == squeezed || (first.size() >= 4 && line.contains(first));
+    if (!near) continue;
     if (++count > kMostShown) break;
     shown.append(shown.empty() ? "" : "; ")
         .append("line " + std::to_string(number) + " is " + quoted(line));

@@ -348,6 +348,7 @@ Result<json::object> search_files(const FileOrder& order, const SearchLimits& li
 
   // The places in and below the path; all of them without one.
   std::vector<std::string> places;
+  places.reserve(order.places.size());
   for (const FilePlace& place : order.places)
     places.push_back(place.inside);
   std::ranges::sort(places);
@@ -367,8 +368,8 @@ Result<json::object> search_files(const FileOrder& order, const SearchLimits& li
   for (const std::string& place : places) {
     if (place == path) continue;
     one.path = place;
-    // One that is not there is nothing to search.
-    (void)search_below(one, search);
+    // One that is not there, or holds nothing that may be searched, is nothing to search.
+    if (!search_below(one, search)) continue;
   }
   return std::move(search).answer(path);
 }
