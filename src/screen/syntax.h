@@ -164,18 +164,32 @@ namespace sallyport {
   X(word, "word")                                                                   \
   X(yield, "yield")
 
-#define SALLYPORT_NODE_FIELDS(X)                                                                  \
-  X(alias)                                                                                        \
-  X(alternative)                                                                                  \
-  X(argument)                                                                                     \
-  X(arguments)                                                                                    \
-  X(attribute)                                                                                    \
-  X(body)                                                                                         \
-  X(condition)                                                                                    \
-  X(consequence) X(constructor) X(definition) X(descriptor) X(destination) X(expression)          \
-      X(function) X(index) X(key) X(left) X(member) X(module_name) X(name) X(object) X(parameter) \
-          X(parameters) X(property) X(redirect) X(right) X(source) X(subscript) X(superclasses)   \
-              X(type) X(value) X(variable)
+#define SALLYPORT_NODE_FIELDS(X) \
+  X(alias)                       \
+  X(alternative)                 \
+  X(argument)                    \
+  X(arguments)                   \
+  X(attribute)                   \
+  X(body)                        \
+  X(condition)                   \
+  X(consequence)                 \
+  X(constructor)                 \
+  X(definition)                  \
+  X(descriptor)                  \
+  X(destination)                 \
+  X(expression)                  \
+  X(function)                    \
+  X(index)                       \
+  X(key)                         \
+  X(left)                        \
+  X(member)                      \
+  X(module_name)                 \
+  X(name)                        \
+  X(object)                      \
+  X(parameter)                   \
+  X(parameters)                  \
+  X(property)                    \
+  X(redirect) X(right) X(source) X(subscript) X(superclasses) X(type) X(value) X(variable)
 
 enum class NodeKind : std::uint8_t {
   other,  // a rule that nobody asks about
