@@ -87,7 +87,9 @@ bool ScreenReport::spend_code(std::size_t bytes) {
 }
 
 bool ScreenReport::spend_step() {
-  return steps_left_ != 0 && steps_left_-- != 0;
+  if (steps_left_ == 0) return false;
+  --steps_left_;
+  return true;
 }
 
 }  // namespace sallyport

@@ -120,7 +120,7 @@ std::vector<ShellWord> ShellReader::expand_braces(NodeId id) {
       text.size());
   const std::string_view name = text.substr(0, end), rest = text.substr(end);
   if (name.empty()) return {{"", false}};
-  const Words values = expand_variable(name);
+  Words values = expand_variable(name);
   const bool set = variables_.contains(name);
   if (rest.empty()) return values;
   // ${x:0:2} and the like of a known value

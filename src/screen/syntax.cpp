@@ -104,8 +104,11 @@ bool watch(TSParseState* state) {
     reading.error_at = state->current_byte_offset;
     reading.after_error = 1;
   }
-  if (reading.after_error != 0 && reading.after_error++ > kReportsAfterError) return true;
-  if (reading.after_error == 0) reading.error_at = state->current_byte_offset;
+  if (reading.after_error > kReportsAfterError) return true;
+  if (reading.after_error != 0)
+    ++reading.after_error;
+  else
+    reading.error_at = state->current_byte_offset;
   return cpu_seconds() > reading.deadline;
 }
 
