@@ -16,6 +16,8 @@ TEST(PolicyChecks, WhatNoSectionSeesAloneIsFound) {
       {kTool "screen: blok\n",
        "f:6:13: tools.t.screen: there is no 'blok' here (did you mean 'block'? it is one of none, "
        "warn, approve, block)"},
+      {kTool "screen: {proces: block}\n",
+       "f:6:14: tools.t.screen.proces: there is no key 'proces' here (did you mean 'process'?)"},
       {kTool "approval: {by: [lead]}\n",
        "f:6:21: tools.t.approval.by[0]: there is no role 'lead' (describe it under `roles`)"},
       {kTool "approval: {by: []}\n",

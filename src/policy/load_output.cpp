@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "policy/load.h"
 #include "redact/redact.h"
+#include "screen/screen.h"
 
 namespace sallyport {
 namespace {
@@ -120,8 +121,11 @@ std::optional<std::map<std::string, ScreenAction>> read_screen(const Spot& at) {
     screen["*"] = *action;
     return screen;
   }
+  std::vector<std::string_view> categories{"*"};
+  for (const ScreenCategory& row : kScreenCategories)
+    categories.push_back(row.name);
   for_each_entry(at, [&](const Node& key, const Spot& value) {
-    if (key.text != "*" && !check_key(value, key, NameKind::plain)) return;
+    refuse_unknown_key(at, key, categories);
     if (const auto action = read_action(value)) screen[key.text] = *action;
   });
   if (at.node().kind != Node::Kind::map) return std::nullopt;

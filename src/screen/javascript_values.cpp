@@ -326,10 +326,11 @@ CodeValues JavascriptReader::member(const CodeValues& of, const std::string& nam
         if (one->text.size() > 200) break;
         if (name == "constructor" || name == "__proto__" || name == "prototype") {
           if (one->text == kSomeConstructor || one->text == kSomeFunction ||
-              (!one->text.contains("()") && one->text != "module" && one->text != "process"))
+              (!one->text.contains("()") && one->text != "module" &&
+               one->text != "process.mainModule"))
             merge(values,
                   {name_value(name == "constructor" ? "Function" : std::string(kSomeFunction))});
-          else if (one->text == "module")
+          else if (one->text == "module" || one->text == "process.mainModule")
             merge(values, {name_value("module.constructor")});
         } else if (one->text == kSomeConstructor || one->text == kSomeFunction) {
           if (name == "call" || name == "apply" || name == "bind") merge(values, {one});

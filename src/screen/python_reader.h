@@ -101,6 +101,7 @@ class PythonReader {
   void check_reference(NodeId id);
   void check_open(NodeId id, std::size_t mode_at, bool always_write);
   void check_paths(NodeId id, std::string_view callee);
+  void check_url(NodeId id, const CodeValues& functions);
   void check_index(NodeId id);
   void check_encoding();
   void report(ScreenKind kind, NodeId id, std::string why);

@@ -311,6 +311,10 @@ void PythonReader::check_call(NodeId id) {
       for (const CodeRef& one : member(value(argument(id, 0)), function->text))
         if (one->kind == CodeValue::Kind::name) check_named_call(id, one->text);
   }
+  // Event loops have these, however they were come by.
+  if (method == "subprocess_exec" || method == "subprocess_shell")
+    report(ScreenKind::process, callee, "." + method + " starts a process");
+  check_url(id, functions);
   // Nothing but a path has these.
   if (functions.empty() && (method == "write_text" || method == "write_bytes"))
     report(ScreenKind::file_write, callee, "." + method + " writes a file");
@@ -321,6 +325,24 @@ void PythonReader::check_call(NodeId id) {
       text_of(value(argument(id, 0))) != nullptr)
     report(ScreenKind::file_write, callee, "." + method + " writes a file");
   check_paths(id, method.empty() ? last_part(text) : method);
+}
+
+// pandas.read_csv('https://...'): a reader of files that is given an address.
+void PythonReader::check_url(NodeId id, const CodeValues& functions) {
+  const auto text = text_of(value(argument(id, 0)));
+  if (text == nullptr || text->size() > 4096) return;
+  if (!text->starts_with("http://") && !text->starts_with("https://") &&
+      !text->starts_with("ftp://") && !text->starts_with("s3://"))
+    return;
+  for (const CodeRef& function : functions) {
+    if (function->kind != CodeValue::Kind::name) continue;
+    const std::string name = last_part(function->text);
+    for (const std::string_view reader :
+         {"read", "load", "open", "download", "fetch", "retrieve", "imread", "scan_"})
+      if (name.starts_with(reader))
+        report(ScreenKind::http, id,
+               escape_for_terminal(function->text) + " reads from the network");
+  }
 }
 
 void PythonReader::check_paths(NodeId id, std::string_view callee) {

@@ -43,6 +43,7 @@ class ShellReader {
   [[nodiscard]] bool may_fold(std::size_t bytes);
   [[nodiscard]] Words expand_braces(NodeId id);
   [[nodiscard]] ShellWord output_of(NodeId substitution);
+  [[nodiscard]] static ShellWord printed_by(const std::vector<ShellWord>& words);
   [[nodiscard]] std::vector<std::vector<ShellWord>> words_of(NodeId command);
   void remember(NodeId id);
   void remember_assignment(NodeId id);

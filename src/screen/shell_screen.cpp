@@ -372,13 +372,9 @@ std::optional<std::string> ShellReader::given_on_stdin(NodeId command) {
       return std::ranges::any_of(words, [&](const ShellWord& word) { return word.text == option; });
     };
     if (name == "echo" || name == "printf") {
-      std::string said;
-      for (std::size_t i = 1; i < words.size(); ++i) {
-        if (!words[i].known) return std::nullopt;
-        if (i == 1 && words[i].text.starts_with('-')) continue;
-        said.append(said.empty() ? "" : " ").append(words[i].text);
-      }
-      text = said;
+      const ShellWord said = printed_by(words);
+      if (!said.known) return std::nullopt;
+      text = said.text;
     } else if (name == "base64" && text && (has("-d") || has("--decode") || has("-D"))) {
       std::erase_if(*text, [](char c) { return c == '\n' || c == ' '; });
       text = from_base64(*text);

@@ -151,14 +151,9 @@ std::vector<ShellWord> ShellReader::expand_braces(NodeId id) {
   return other.empty() ? Words{{"", !set}} : other;
 }
 
-// $(echo rm), `printf rm`
-ShellWord ShellReader::output_of(NodeId substitution) {
-  const auto parts = tree_->named(substitution);
-  if (parts.size() != 1 || tree_->kind(parts[0]) != Kind::command) return {"", false};
-  const auto commands = words_of(parts[0]);
-  if (commands.empty() || commands[0].empty()) return {"", false};
-  const std::vector<ShellWord>& words = commands[0];
-  if (!std::ranges::all_of(words, &ShellWord::known)) return {"", false};
+// What echo and printf print.
+ShellWord ShellReader::printed_by(const std::vector<ShellWord>& words) {
+  if (words.empty() || !std::ranges::all_of(words, &ShellWord::known)) return {"", false};
   if (words[0].text == "printf" && words.size() > 1)
     return {printed(words[1].text, std::span(words).subspan(2)), true};
   if (words[0].text != "echo") return {"", false};
@@ -172,6 +167,14 @@ ShellWord ShellReader::output_of(NodeId substitution) {
   for (std::size_t i = at; i < words.size(); ++i)
     text.append(i > at ? " " : "").append(words[i].text);
   return {escapes ? python_unescape(text, true) : text, true};
+}
+
+// $(echo rm), `printf rm`
+ShellWord ShellReader::output_of(NodeId substitution) {
+  const auto parts = tree_->named(substitution);
+  if (parts.size() != 1 || tree_->kind(parts[0]) != Kind::command) return {"", false};
+  const auto commands = words_of(parts[0]);
+  return commands.empty() ? ShellWord{"", false} : printed_by(commands[0]);
 }
 
 std::vector<ShellWord> ShellReader::expand(NodeId id) {
@@ -248,13 +251,18 @@ std::vector<std::vector<ShellWord>> ShellReader::words_of(NodeId command) {
     if (kind == Kind::variable_assignment || kind == Kind::file_redirect ||
         kind == Kind::heredoc_redirect || kind == Kind::herestring_redirect)
       continue;
-    const Words values = expand(part);
+    Words values = expand(part);
     // An unquoted variable falls into words at its blanks.
     const bool splits = kind == Kind::simple_expansion || kind == Kind::expansion ||
                         kind == Kind::command_substitution ||
                         (kind == Kind::command_name && tree_->kind(node.first) != Kind::string &&
                          tree_->kind(node.first) != Kind::raw_string &&
                          tree_->kind(node.first) != Kind::concatenation);
+    // With separators of the script's own, its words are not what they look like.
+    if (splits && kind == Kind::command_name && tree_->kind(node.first) != Kind::word &&
+        variables_.contains("IFS"))
+      for (ShellWord& word : values)
+        word.known = false;
     // Every command so far, with every value: in place where there is only one.
     const std::size_t before = commands.size();
     for (std::size_t value = values.size(); value-- > 0;)
