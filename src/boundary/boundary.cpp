@@ -15,6 +15,7 @@
 #include "boundary/function_call.h"
 #include "boundary/gates.h"
 #include "boundary/records.h"
+#include "boundary/shown_text.h"
 
 namespace sallyport {
 namespace {
@@ -370,7 +371,13 @@ void Boundary::run(Trip& trip) {
   Pass not_run = run_tool(passage);
   passage.note("run");
   if (not_run) return stop(passage, std::move(*not_run));
-  if (Pass block = pass_all(kWayOut, passage)) stop(passage, std::move(*block));
+  if (Pass block = pass_all(kWayOut, passage)) {
+    stop(passage, std::move(*block));
+    // What a gate says of a result may quote it.
+    for (std::string* text : {&passage.result.message, &passage.result.hint})
+      if (!make_shown(passage.redactions, *text, passage.result.redactions))
+        *text = "the result is withheld";
+  }
   passage.note("way_out");
   trip.ran = true;
 }

@@ -66,6 +66,10 @@ Pass redact(Passage& passage) {
   }
   for (std::string* text : {&result.message, &result.hint})
     good = good && make_shown(redactions, *text, counts);
+  // They name files, whose names are the tool's.
+  for (Finding& finding : result.findings)
+    good = good && make_shown(redactions, finding.path, counts) &&
+           make_shown(redactions, finding.why, counts);
 
   if (!good)
     return withhold(passage, "the result could not be looked through for what must not leave", "");

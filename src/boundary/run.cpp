@@ -73,7 +73,8 @@ Pass run_in_cell(Passage& passage) {
            {std::tuple(passage.streams.output, &output, &streams.output),
             std::tuple(passage.streams.error, &error, &streams.error)}) {
         if (to < 0) continue;
-        auto opened = ShownStream::open(to, passage.redactions);
+        auto opened = ShownStream::open(to, passage.streams.cancel, passage.limits.max_output.bytes,
+                                        passage.redactions);
         if (!opened) return Block::from(opened.error(), rule);
         *shown = std::move(*opened);
         *descriptor = (*shown)->write_end();

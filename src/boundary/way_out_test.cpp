@@ -18,6 +18,7 @@ tools:
   plain:   { tier: inline, needs: [go] }
   redacts: { tier: inline, needs: [go], output: { redact: [secrets, home_dirs, ip_addresses], patterns: ["EMP-[0-9]{6}"] } }
   refuses: { tier: inline, needs: [go], output: { redact: block } }
+  shaped:  { tier: inline, needs: [go], output: { redact: [secrets], schema: { type: object, additionalProperties: { type: integer } } } }
   marks:   { tier: inline, needs: [go], output: { injection: mark } }
   stops:   { tier: inline, needs: [go], output: { injection: block } }
 )";
@@ -68,6 +69,13 @@ TEST(WayOut, RefusesInsteadOfRedactingWhereThePolicySaysSo) {
   EXPECT_THAT(result.message, Not(HasSubstr(kToken)));
   EXPECT_FALSE(result.data);
   EXPECT_EQ(call("refuses", "nothing to hide").status, Status::success);
+}
+
+TEST(WayOut, ARefusedResultIsNotQuoted) {
+  const CallResult result = call("shaped", {{kToken, "text"}});
+  EXPECT_EQ(result.reason, Reason::output_schema);
+  EXPECT_THAT(result.message, Not(HasSubstr(kToken)));
+  EXPECT_THAT(result.message, HasSubstr("[REDACTED_SECRET:")) << "the twin: it names the place";
 }
 
 TEST(WayOut, TakesOutWhatTerminalsObeyAndNobodySees) {
