@@ -25,7 +25,15 @@ install_packages() {
   rm -f /tmp/sallyport-install.$$
 }
 
-build_packages=(clang-19 libstdc++-12-dev cmake ninja-build ccache mold libboost1.81-dev libboost-json1.81-dev libre2-dev libhyperscan-dev libfyaml-dev libssl-dev libsqlite3-dev)
+build_packages=(clang-19 libstdc++-12-dev cmake ninja-build ccache mold libboost1.81-dev libboost-json1.81-dev libre2-dev libhyperscan-dev libfyaml-dev libssl-dev libsqlite3-dev libpg-query-dev)
+
+# The server that tests start for themselves. Debian's package would make and start one of the machine's own.
+install_postgres() {
+  compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return 0
+  install_packages postgresql-common
+  as_root sed -i 's/^#*create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
+  install_packages postgresql
+}
 
 # The sources of tree-sitter and its grammars: fetched once, checked against the hashes of the lock file, none of it run.
 fetch_grammars() {

@@ -16,6 +16,7 @@
 #include "boundary/gates.h"
 #include "boundary/records.h"
 #include "boundary/shown_text.h"
+#include "postgres/role.h"
 
 namespace sallyport {
 namespace {
@@ -114,7 +115,7 @@ struct InForce {
 
 struct Boundary::State {
   std::string program, launcher;
-  std::string digest_key;
+  std::string digest_key, sql_key;
   std::unique_ptr<Ledger> ledger;
   std::unique_ptr<Journal> journal;
   WriteWatch writes;
@@ -145,6 +146,7 @@ struct Boundary::State {
                      .program = program,
                      .launcher = launcher,
                      .digest_key = digest_key,
+                     .sql_key = sql_key,
                      .policy = now},
                     purpose);
     passage.result.call_id = request.call_id.empty() ? make_call_id() : request.call_id;
@@ -193,6 +195,8 @@ Result<Boundary> Boundary::open(Policy policy, BoundaryOptions options) {
   if (!directory) return std::unexpected(directory.error());
   auto key = state_secret(directory->get(), "digest-key");
   if (!key) return std::unexpected(key.error());
+  auto sql_key = state_secret(directory->get(), kPostgresSecret);
+  if (!sql_key) return std::unexpected(sql_key.error());
   auto ledger = options.serves ? service_ledger(directory->get(), ledger_options)
                                : directory_ledger(directory->get(), ledger_options);
   if (!ledger) return std::unexpected(ledger.error());
@@ -202,6 +206,7 @@ Result<Boundary> Boundary::open(Policy policy, BoundaryOptions options) {
   auto journal = audit_journal(directory->get(), std::move(audit));
   if (!journal) return std::unexpected(journal.error());
   state->digest_key = std::move(*key);
+  state->sql_key = std::move(*sql_key);
   state->ledger = std::move(*ledger);
   state->journal = std::move(*journal);
   return Boundary(std::move(state));

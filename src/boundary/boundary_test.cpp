@@ -302,7 +302,6 @@ lockout: { after: 2 denials, within: 5min, for: 15min }
 defaults: { rate: 1000/min }
 tools:
   fetch: { use: http_fetch, needs: [go] }
-  query: { use: sql, needs: [go], database: "postgres://h/d", tables: [t] }
   warm: { use: run_python, needs: [go], warm: true }
   shared: { run: [x, "{k}"], needs: [go], args: { k: { type: integer } }, dangerously_share_network: true }
   function: { tier: inline, needs: [go], args: { k: { type: integer } } }
@@ -310,7 +309,6 @@ tools:
   Boundary boundary = open(kTools);
   const std::pair<const char*, const char*> rows[] = {
       {"fetch", "tools.fetch.use"},
-      {"query", "tools.query.database"},
       {"warm", "tools.warm.warm"},
       {"shared", "tools.shared.dangerously_share_network"},
       {"function", "tools.function"}};

@@ -36,6 +36,7 @@ struct Surroundings {
   const std::string& program;          // of the file tools
   const std::string& launcher;         // socket; empty: cells are made by this process
   const std::string& digest_key;       // of the digests in records
+  const std::string& sql_key;          // of the passwords at database servers
   std::shared_ptr<const void> policy;  // keeps the rules in force until the call has ended
 };
 

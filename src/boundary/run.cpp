@@ -2,14 +2,18 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/layer.h"
+#include "base/text.h"
 #include "boundary/artifacts.h"
 #include "boundary/function_call.h"
 #include "boundary/gates.h"
 #include "boundary/shown_stream.h"
 #include "cell/collect.h"
 #include "launch/remote_cell.h"
+#include "postgres/connect.h"
 #include "tool/cell_call.h"
+#include "tool/database_grants.h"
 #include "tool/denied_paths.h"
 
 namespace sallyport {
@@ -38,14 +42,44 @@ bool must_be_seen_whole(const Tool& tool) {
   return tool.output.redact_blocks || tool.output.injection == "block" || tool.output.schema;
 }
 
+// A cell has no network of its own: the way to a database server is opened out here.
+struct Server {
+  Fd connection;  // none: the tool asks no server
+  std::string certificates;
+};
+Result<Server> reach_server(const Passage& passage) {
+  Server server;
+  if (!asks_server(*passage.tool)) return server;
+  const auto address = PostgresAddress::parse(passage.tool->database);
+  if (!address) return std::unexpected(address.error());
+  if (address->tls) {
+    auto pem = read_file(address->certificates.c_str());
+    if (!pem)
+      return fail(Reason::unavailable,
+                  "the file " + quoted(address->certificates) +
+                      " of those who may vouch for the database server cannot be read");
+    server.certificates = std::move(*pem);
+  }
+  auto connection = connect_postgres(
+      *address, std::chrono::duration_cast<std::chrono::milliseconds>(passage.limits.timeout),
+      passage.streams.cancel);
+  if (!connection) return std::unexpected(std::move(connection.error()));
+  server.connection = std::move(*connection);
+  return server;
+}
+
 Pass run_in_cell(Passage& passage) {
   const std::string rule = "tools." + passage.tool->name;
+  auto server = reach_server(passage);
+  if (!server) return Block::from(server.error(), rule + ".database");
   auto spec = make_cell_spec({.tool = *passage.tool,
                               .envelope = *passage.envelope,
                               .limits = passage.limits,
                               .arguments = passage.arguments,
                               .request = passage.request,
-                              .program = passage.shared.program});
+                              .program = passage.shared.program,
+                              .sql_key = passage.shared.sql_key,
+                              .certificates = std::move(server->certificates)});
   if (!spec) return Block::from(spec.error(), rule);
   // A launcher looks by itself: it can see trees that we cannot.
   const std::string& launcher = passage.shared.launcher;
@@ -66,7 +100,7 @@ Pass run_in_cell(Passage& passage) {
   }
 
   {
-    CellStreams streams{.cancel = passage.streams.cancel};
+    CellStreams streams{.connection = server->connection.get(), .cancel = passage.streams.cancel};
     std::unique_ptr<ShownStream> output, error;
     if (!must_be_seen_whole(*passage.tool))
       for (const auto& [to, shown, descriptor] :

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "cell/control.h"
+#include "cell/spec.h"
 #include "cell/steps.h"
 
 namespace sallyport {
@@ -63,8 +64,16 @@ struct StartErrors {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (!own_session || ::dup2(stdin_fd, 0) != 0 || ::dup2(plan.stdout_write.get(), 1) != 1 ||
-      ::dup2(plan.stderr_write.get(), 2) != 2 || ::close_range(3, ~0U, 0) != 0) {
+  bool ready = own_session && ::dup2(stdin_fd, 0) == 0 && ::dup2(plan.stdout_write.get(), 1) == 1 &&
+               ::dup2(plan.stderr_write.get(), 2) == 2;
+  unsigned next = 3;
+  if (plan.connection) {
+    // It may have the number already, and dup2 would leave its close-on-exec alone.
+    ready = ready && ::dup2(plan.connection.get(), kConnection) == kConnection &&
+            ::fcntl(kConnection, F_SETFD, 0) == 0;
+    next = kConnection + 1;
+  }
+  if (!ready || ::close_range(next, ~0U, 0) != 0) {
     start->failed = errno;
     ::_exit(127);
   }
@@ -141,6 +150,7 @@ void run_init(Plan& plan, Board& board) {
   plan.stdin_read.reset();
   plan.stdout_write.reset();
   plan.stderr_write.reset();
+  plan.connection.reset();
   null.reset();
   if (send_message(plan.control.get(), ControlMessage::started))
     reap_until(tool, plan.control.get(), child_signals.get(), board);

@@ -93,6 +93,7 @@ struct Plan {
   std::vector<std::string> environment;
 
   Fd stdin_read, stdout_write, stderr_write;  // the tool's ends; no stdin_read means /dev/null
+  Fd connection;                              // a socket for the tool; mostly there is none
   Fd control;                                 // init's end of the socket to the supervisor
   std::vector<int> descriptors;               // all that init keeps, sorted
   char* process_text = nullptr;               // the launcher's arguments and environment in memory

@@ -57,6 +57,7 @@ Sys<LaunchedCell> launch(Prepared& cell, Board& board) {
   plan.stdin_read.reset();
   plan.stdout_write.reset();
   plan.stderr_write.reset();
+  plan.connection.reset();
   plan.control.reset();
   return LaunchedCell{.pid = pid, .pidfd = Fd(pidfd)};
 }
@@ -114,6 +115,16 @@ void copy_changes_back(const CellSpec& spec, Prepared& cell, int scratch, Outcom
   }
 }
 
+// The tool's own copy of the socket, which ends with it.
+Sys<void> give_connection(int connection, Plan& plan) {
+  if (connection < 0) return {};
+  plan.connection = Fd(::fcntl(connection, F_DUPFD_CLOEXEC, kConnection));
+  if (!plan.connection) return sys_fail("fcntl", "the connection");
+  plan.descriptors.insert(std::ranges::upper_bound(plan.descriptors, plan.connection.get()),
+                          plan.connection.get());
+  return {};
+}
+
 }  // namespace
 
 Outcome run_cell(const CellSpec& spec, const CellStreams& streams, const LaunchFault* fault) {
@@ -134,6 +145,8 @@ Outcome run_cell(const CellSpec& spec, const CellStreams& streams, const LaunchF
 
   auto prepared = prepare(spec, call_id);
   if (!prepared) return blocked(call_id, std::move(prepared.error()));
+  if (auto given = give_connection(streams.connection, prepared->plan); !given)
+    return blocked(call_id, {Reason::unavailable, describe(given.error()), {}});
   if (fault != nullptr) {
     const auto steps = launch_steps();
     const auto step = std::ranges::find(steps, fault->step, &Step::name);

@@ -14,7 +14,8 @@ struct CellStreams {
   int input = -1;  // read when the spec says use_stdin
   int output = -1;
   int error = -1;
-  int cancel = -1;  // becomes readable when the caller wants the cell to end
+  int connection = -1;  // a socket that the command gets as its descriptor kConnection
+  int cancel = -1;      // becomes readable when the caller wants the cell to end
 };
 
 // For tests: makes the launch step of that name fail.

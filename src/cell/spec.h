@@ -34,6 +34,9 @@ struct InputFile {
   std::optional<std::string> content = {};  // what it holds; then there is no host path
 };
 
+// Where a command finds the socket that it was given (CellStreams::connection).
+inline constexpr int kConnection = 3;
+
 struct Observation;
 
 struct CellSpec {

@@ -213,6 +213,7 @@ Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string progra
       add_place(ceiling.places, rule, false, tool.files.write_mode);
     for (const FileRule& rule : tool.files.write)
       add_place(ceiling.places, rule, true, tool.files.write_mode);
+    ceiling.connections = ceiling.connections || asks_server(tool);
     for (const Grant& grant : database_grants(tool))
       ceiling.places.push_back({.host = grant.host, .inside = grant.inside});
     profiles.insert(tool.syscalls.empty() ? CellSpec{}.syscalls : tool.syscalls);
@@ -237,7 +238,7 @@ Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string progra
   return ceiling;
 }
 
-Result<void> check_claim(const LaunchCeiling& ceiling, Claim& claim, bool has_directory) {
+Result<void> check_claim(const LaunchCeiling& ceiling, Claim& claim, CarriedThings carried) {
   CellSpec& spec = claim.spec;
   const auto uids = ceiling.uids.find(claim.tenant);
   if (uids == ceiling.uids.end()) return refuse("the policy has no tenant " + quoted(claim.tenant));
@@ -250,7 +251,9 @@ Result<void> check_claim(const LaunchCeiling& ceiling, Claim& claim, bool has_di
     return refuse("no tool of the policy has the system call profile " + quoted(spec.syscalls));
   if (auto checked = check_limits(ceiling.limits, spec.limits); !checked) return checked;
   if (auto checked = check_inputs(spec); !checked) return checked;
-  if (auto checked = check_outputs(spec, has_directory); !checked) return checked;
+  if (auto checked = check_outputs(spec, carried.directory); !checked) return checked;
+  if (carried.connection && !(ceiling.connections && spec.command == sql_tool_command()))
+    return refuse("only the sql tool gets a connection, and only where the policy has a server");
   spec.observation = nullptr;
   spec.uids = uids->second;
   return {};

@@ -28,6 +28,7 @@ struct LaunchCeiling {
   Limits limits;                         // the greatest
   std::map<std::string, UidRange> uids;  // by tenant, none of them shared
   Ceiling denied;                        // `ceiling.files.deny`
+  bool connections = false;              // some tool speaks to the server of a database
   std::size_t cells = 256;               // at once
 };
 
@@ -35,9 +36,15 @@ struct LaunchCeiling {
 [[nodiscard]] Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string program,
                                                         const UidRange& uids);
 
-// Whether a claim stays below the ceiling, as far as its words tell; `has_directory`: it came with
-// a directory for artifacts. Sets the uids of its cell. Reason::cannot_enforce: it does not.
+// What came with a claim as descriptors.
+struct CarriedThings {
+  bool directory = false;  // for artifacts
+  bool connection = false;
+};
+
+// Whether a claim stays below the ceiling, as far as its words tell. Sets the uids of its cell.
+// Reason::cannot_enforce: it does not.
 [[nodiscard]] Result<void> check_claim(const LaunchCeiling& ceiling, Claim& claim,
-                                       bool has_directory);
+                                       CarriedThings carried = {});
 
 }  // namespace sallyport

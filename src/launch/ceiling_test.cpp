@@ -61,7 +61,7 @@ class LaunchCeilings : public testing::Test {
   std::string refusal(Change change, bool has_directory = false) {
     Claim claim = test::plain_claim();
     change(claim.spec);
-    auto checked = check_claim(ceiling_, claim, has_directory);
+    auto checked = check_claim(ceiling_, claim, {.directory = has_directory});
     if (checked) return {};
     EXPECT_EQ(checked.error().reason, Reason::cannot_enforce);
     EXPECT_FALSE(checked.error().hint.empty());
@@ -177,7 +177,7 @@ TEST_F(LaunchCeilings, RefuseRootsProfilesAndTenantsThatTheyDoNotKnow) {
   EXPECT_THAT(refusal([](CellSpec& spec) { spec.syscalls = "node"; }), HasSubstr("profile 'node'"));
   Claim claim = test::plain_claim();
   claim.tenant = "nobody";
-  EXPECT_FALSE(check_claim(ceiling_, claim, false));
+  EXPECT_FALSE(check_claim(ceiling_, claim));
 }
 
 TEST_F(LaunchCeilings, RefuseInputsThatNameTheHostOrLeaveTheScratch) {
@@ -231,7 +231,7 @@ TEST_F(LaunchCeilings, GiveEachTenantUidsOfItsOwn) {
   }
   Claim claim = test::plain_claim();
   claim.tenant = "beta";
-  ASSERT_TRUE(check_claim(ceiling_, claim, false));
+  ASSERT_TRUE(check_claim(ceiling_, claim));
   EXPECT_EQ(claim.spec.uids->first, ceiling_.uids.at("beta").first);
   const auto policy = Policy::parse(kPolicy);
   EXPECT_FALSE(make_launch_ceiling(policy->rules(), "", {.first = 100'000, .count = 2}));

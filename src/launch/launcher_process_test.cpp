@@ -11,6 +11,7 @@
 
 #include "launch/launcher_fixture.h"
 #include "launch/remote_cell.h"
+#include "tool/cell_call.h"
 
 namespace sallyport {
 namespace {
@@ -21,6 +22,7 @@ using test::outcome_on;
 using test::plain_claim;
 using test::send_claim;
 using testing::HasSubstr;
+using testing::Not;
 
 // Lets nothing through: no profile.
 LaunchCeiling closed_ceiling() {
@@ -222,6 +224,40 @@ TEST(LauncherProcess, WritesArtifactsNowhereButIntoDirectoriesOfTheFront) {
     EXPECT_THAT(refusal_of(launcher, bytes, kHasDirectory, {fd->get()}),
                 HasSubstr("belongs to uid 12345"));
   ::rmdir(name);
+}
+
+TEST(LauncherProcess, GivesACellNothingButAConnectionAndOnlyToTheSqlTool) {
+  LaunchCeiling ceiling = closed_ceiling();
+  ceiling.profiles = {"default"};
+  ceiling.connections = true;
+  ceiling.program = "/proc/self/exe";
+  const LauncherUnderTest launcher(ceiling, ::geteuid());
+  Claim claim = plain_claim();
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+  const Fd near(pair[0]), far(pair[1]);
+  EXPECT_THAT(refusal_of(launcher, *encode(claim), kHasConnection, {near.get()}),
+              HasSubstr("only the sql tool"));
+  claim.spec.command = sql_tool_command();
+  const std::string bytes = *encode(claim);
+  const Fd root(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Fd path(::open("/", O_PATH | O_CLOEXEC));
+  const Fd memory(::memfd_create("x", MFD_CLOEXEC));
+  const Fd datagrams(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const Fd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::listen(listening.get(), 1), 0);
+  const Fd launcher_itself = launcher.connect();  // of packets
+  for (const Fd* fd : {&root, &path, &memory, &datagrams, &listening, &launcher_itself})
+    EXPECT_THAT(refusal_of(launcher, bytes, kHasConnection, {fd->get()}), HasSubstr("is none"));
+  // A connection passes; what runs then is another matter.
+  const Fd connection = launcher.connect();
+  send_claim(connection, bytes, kHasConnection, {near.get()});
+  const auto outcome = outcome_on(connection);
+  ASSERT_TRUE(outcome);
+  EXPECT_THAT(outcome->message, Not(HasSubstr("the launcher refused")));
+
+  const LauncherUnderTest without(closed_ceiling(), ::geteuid());
+  EXPECT_THAT(refusal_of(without, bytes, kHasConnection, {near.get()}), HasSubstr("refused"));
 }
 
 TEST(LauncherProcess, SaysHelloToWhomeverGreetsIt) {

@@ -16,7 +16,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 8);
 
-constexpr std::uint8_t kAllFlags = kHasOutput | kHasError | kHasDirectory;
+constexpr std::uint8_t kAllFlags = kHasOutput | kHasError | kHasDirectory | kHasConnection;
 
 bool is_whole(const Header& header, std::size_t fds) {
   if (header.magic != Header{}.magic || header.zero != 0) return false;

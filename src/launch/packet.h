@@ -27,12 +27,13 @@ enum class PacketKind : std::uint8_t { claim = 1, accepted = 2, outcome = 3, hel
 
 // Of a claim: which descriptors follow, in this order.
 enum PacketFlag : std::uint8_t {
-  kHasOutput = 1,     // a pipe for standard output while the tool runs
-  kHasError = 2,      // the same for standard error
-  kHasDirectory = 4,  // where artifacts go
+  kHasOutput = 1,      // a pipe for standard output while the tool runs
+  kHasError = 2,       // the same for standard error
+  kHasDirectory = 4,   // where artifacts go
+  kHasConnection = 8,  // a socket for the tool
 };
 
-inline constexpr std::size_t kMostPacketFds = 4;
+inline constexpr std::size_t kMostPacketFds = 5;
 
 struct Packet {
   PacketKind kind{};

@@ -206,6 +206,10 @@ Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
     fds.push_back(directory.get());
     flags |= kHasDirectory;
   }
+  if (streams.connection >= 0) {
+    fds.push_back(streams.connection);
+    flags |= kHasConnection;
+  }
   const auto bytes = encode(claim);
   if (!bytes) return refused(call_id, bytes.error());
   const auto file = make_memory_file(*bytes);

@@ -2,6 +2,7 @@
 #include <linux/magic.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -46,6 +47,21 @@ Result<void> check_directory(const Fd& fd, uid_t front) {
   return {};
 }
 
+// The front could speak over it by itself; a descriptor of any other kind could be a way out of the
+// cell.
+Result<int> check_connection(const Fd& fd) {
+  const auto option = [&](int name) {
+    int value = -1;
+    socklen_t size = sizeof(value);
+    return ::getsockopt(fd.get(), SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
+  };
+  const int domain = option(SO_DOMAIN);
+  if (option(SO_TYPE) != SOCK_STREAM || option(SO_ACCEPTCONN) != 0 ||
+      (domain != AF_UNIX && domain != AF_INET && domain != AF_INET6))
+    return refuse("what should be a connection is none");
+  return fd.get();
+}
+
 struct Order {
   Claim claim;
   CellStreams streams;
@@ -61,7 +77,9 @@ Result<Order> read_order(const LaunchCeiling& ceiling, uid_t front, const Packet
 
   Order order{.claim = std::move(*claim), .streams = {}};
   const bool has_directory = (packet.flags & kHasDirectory) != 0;
-  if (auto checked = check_claim(ceiling, order.claim, has_directory); !checked)
+  const CarriedThings carried{.directory = has_directory,
+                              .connection = (packet.flags & kHasConnection) != 0};
+  if (auto checked = check_claim(ceiling, order.claim, carried); !checked)
     return std::unexpected(std::move(checked.error()));
   std::size_t next = 1;
   for (const auto& [flag, stream] :
@@ -72,10 +90,15 @@ Result<Order> read_order(const LaunchCeiling& ceiling, uid_t front, const Packet
     order.streams.*stream = *fd;
   }
   if (has_directory) {
-    const Fd& directory = packet.fds[next];
+    const Fd& directory = packet.fds[next++];
     if (auto checked = check_directory(directory, front); !checked)
       return std::unexpected(std::move(checked.error()));
     order.claim.spec.output_directory = "/proc/self/fd/" + std::to_string(directory.get());
+  }
+  if ((packet.flags & kHasConnection) != 0) {
+    auto fd = check_connection(packet.fds[next]);
+    if (!fd) return std::unexpected(std::move(fd.error()));
+    order.streams.connection = *fd;
   }
   if (auto denied = check_denied_paths(ceiling.denied, order.claim.spec); !denied)
     return std::unexpected(std::move(denied.error()));

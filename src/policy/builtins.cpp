@@ -72,7 +72,7 @@ constexpr BuiltinText kBuiltins[] = {
     {Builtin::sql, "sql",
      R"({"query": {"type": "string", "minLength": 1, "maxLength": 20000, "multiline": true,
                    "optional": true,
-                   "description": "One SELECT, with ? or :name where a parameter goes."},
+                   "description": "One SELECT; a parameter is ? or :name (SQLite), $1 (PostgreSQL)."},
          "params": {"type": ["array", "object"], "maxItems": 100, "maxProperties": 100,
                     "items": {"type": ["string", "number", "boolean", "null"],
                               "maxLength": 10000},

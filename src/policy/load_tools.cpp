@@ -3,6 +3,7 @@
 
 #include "base/layer.h"
 #include "base/text.h"
+#include "input/postgres_address.h"
 #include "input/url.h"
 #include "policy/load.h"
 
@@ -311,21 +312,19 @@ void read_share_network(const Spot& at, Tool& tool) {
 void read_database(const Spot& at, Tool& tool) {
   auto text = read_text(at);
   if (!text) return;
-  constexpr std::string_view kKinds[] = {"sqlite:/", "postgres://", "postgresql://"};
-  if (std::ranges::none_of(kKinds, [&](std::string_view kind) { return text->starts_with(kind); }))
+  constexpr std::string_view kFile = "sqlite:";
+  if (text->starts_with("postgres")) {
+    if (const auto address = PostgresAddress::parse(*text); !address)
+      return at.refuse(address.error().message, address.error().hint);
+  } else if (!text->starts_with("sqlite:/")) {
     return at.refuse(quoted(*text) + " is not a database",
                      "write sqlite:/PATH or postgres://HOST/NAME");
-  // "postgres://user:password@host": secrets are never in the file.
-  if (const std::size_t user = text->find('@');
-      user != std::string::npos && text->substr(0, user).rfind(':') > text->find("://"))
-    return at.refuse("the database is given with a password in it",
-                     "leave it out and name one of `credentials`");
-  constexpr std::string_view kFile = "sqlite:";
-  if (text->starts_with(kFile))
+  } else {
     if (const std::string_view path = std::string_view(*text).substr(kFile.size());
         path == "/" || irregular_component(path) || escape_for_terminal(path) != path)
       return at.refuse(quoted(path) + " is not the path of a file",
                        "write the absolute path of the database, without . and ..");
+  }
   tool.database = std::move(*text);
 }
 

@@ -158,8 +158,8 @@ TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
       {kVersion
        R"(tools: {t: {use: sql, needs: [], database: "postgres://u:secret@h/d", tables: [a]}})"
        "\n",
-       "f:2:44: tools.t.database: the database is given with a password in it (leave it out and "
-       "name one of `credentials`)"},
+       "f:2:44: tools.t.database: the database is given with a password in it (leave it out: "
+       "`sallyport sql prepare` makes the roles and their passwords)"},
       {kVersion "tools: {t: {use: sql, needs: [], database: sqlite:/x, tables: {a: []}}}\n",
        "f:2:67: tools.t.tables.a: an empty list of columns allows nothing (write all, or leave the "
        "table out)"},

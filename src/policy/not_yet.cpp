@@ -14,10 +14,6 @@ constexpr NotYet kNotYet[] = {
     {"mcp", "MCP servers as tools", [](const Tool& tool) { return tool.kind == ToolKind::mcp; }},
     {"use", "the tool http_fetch",
      [](const Tool& tool) { return is_builtin(tool, Builtin::http_fetch); }},
-    {"database", "PostgreSQL databases",
-     [](const Tool& tool) {
-       return is_builtin(tool, Builtin::sql) && !tool.database.starts_with("sqlite:");
-     }},
     {"tier", "this tier",
      [](const Tool& tool) {
        return tool.tier == Tier::wasm || tool.tier == Tier::container || tool.tier == Tier::vm;

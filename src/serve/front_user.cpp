@@ -21,18 +21,6 @@ namespace {
 constexpr std::string_view kDefaultName = "sallyport";
 constexpr std::size_t kDeepest = 16;
 
-std::optional<FrontUser> find_user(std::string_view passwd, std::string_view wanted) {
-  while (!passwd.empty()) {
-    std::string_view line = take(passwd, '\n');
-    const std::string_view name = take(line, ':');
-    take(line, ':');  // the password
-    const auto uid = whole_number<uid_t>(take(line, ':'));
-    const auto gid = whole_number<gid_t>(take(line, ':'));
-    if (name == wanted && uid && gid) return FrontUser{.uid = *uid, .gid = *gid, .changes = true};
-  }
-  return std::nullopt;
-}
-
 Result<std::string> absolute(const std::string& path) {
   if (path.starts_with('/')) return path;
   const std::unique_ptr<char, void (*)(void*)> cwd(::getcwd(nullptr, 0), ::free);
@@ -84,6 +72,18 @@ bool can_enter(const std::string& path, const FrontUser& user) {
 }
 
 }  // namespace
+
+std::optional<FrontUser> find_user(std::string_view passwd, std::string_view wanted) {
+  while (!passwd.empty()) {
+    std::string_view line = take(passwd, '\n');
+    const std::string_view name = take(line, ':');
+    take(line, ':');  // the password
+    const auto uid = whole_number<uid_t>(take(line, ':'));
+    const auto gid = whole_number<gid_t>(take(line, ':'));
+    if (name == wanted && uid && gid) return FrontUser{.uid = *uid, .gid = *gid, .changes = true};
+  }
+  return std::nullopt;
+}
 
 Result<FrontUser> choose_front_user(const std::string& name, std::string_view passwd, uid_t self,
                                     gid_t own_group) {

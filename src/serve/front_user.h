@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ struct FrontUser {
   gid_t gid;
   bool changes = false;  // the front becomes it; otherwise it is who the keeper is
 };
+
+// The user of that name in `passwd`, which has the format of /etc/passwd.
+[[nodiscard]] std::optional<FrontUser> find_user(std::string_view passwd, std::string_view wanted);
 
 // `name` is the option: a name or a number; empty: `sallyport` if `passwd`, in the format of
 // /etc/passwd, has it, and kFrontUid if not. Only root (`self` 0) can make the front somebody else,

@@ -30,6 +30,11 @@ std::string_view text_at(const json::object& order, std::string_view key) {
                                                 : std::string_view();
 }
 
+bool flag_at(const json::object& order, std::string_view key) {
+  const json::value* value = order.if_contains(key);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
 std::uint64_t count_at(const json::object& order, std::string_view key) {
   const json::value* value = order.if_contains(key);
   return value != nullptr && value->is_int64() && value->get_int64() > 0
@@ -58,10 +63,17 @@ std::string to_text(const SqlOrder& order) {
   json::object tables;
   for (const auto& [table, columns] : order.tables)
     tables[table] = json::array(columns.begin(), columns.end());
+  json::value server = nullptr;
+  if (order.server)
+    server = json::object{
+        {"role", order.server->role},         {"password", order.server->password},
+        {"database", order.server->database}, {"tls", order.server->tls},
+        {"host", order.server->host},         {"certificates", order.server->certificates}};
   return canonical_json(
       json::object{{"action", std::ranges::find(kActions, order.action, &ActionText::action)->name},
                    {"format", std::ranges::find(kFormats, order.format, &FormatText::format)->name},
                    {"database", order.database},
+                   {"server", std::move(server)},
                    {"query", order.query},
                    {"params", order.params},
                    {"table", order.table},
@@ -86,11 +98,20 @@ Result<SqlOrder> parse_sql_order(std::string_view text) {
   if (!action || !format) return fail(Reason::internal, "the order does not say what to do");
   SqlOrder order{.action = *action, .format = *format};
   order.database = text_at(*object, "database");
+  if (const json::value* server = object->if_contains("server");
+      server != nullptr && server->is_object()) {
+    const json::object& said = server->get_object();
+    order.server = SqlServer{.role = std::string(text_at(said, "role")),
+                             .password = std::string(text_at(said, "password")),
+                             .database = std::string(text_at(said, "database")),
+                             .tls = flag_at(said, "tls"),
+                             .host = std::string(text_at(said, "host")),
+                             .certificates = std::string(text_at(said, "certificates"))};
+  }
   order.query = text_at(*object, "query");
   if (const json::value* params = object->if_contains("params")) order.params = *params;
   order.table = text_at(*object, "table");
-  const json::value* all = object->if_contains("all_tables");
-  order.all_tables = all != nullptr && all->is_bool() && all->get_bool();
+  order.all_tables = flag_at(*object, "all_tables");
   for (const auto& [name, columns] : tables->get_object()) {
     if (!columns.is_array()) return fail(Reason::internal, "the columns of a table are no list");
     std::vector<std::string>& list = order.tables[std::string(name)];

@@ -20,10 +20,18 @@ inline constexpr std::string_view kDatabaseBeside[] = {"-wal", "-shm", "-journal
 enum class SqlAction { query, list_tables, describe_table };
 enum class SqlFormat { rows, objects, csv };
 
+// How the role of a tool logs in at a PostgreSQL server. The connection is there already.
+struct SqlServer {
+  std::string role, password, database;
+  bool tls = false;
+  std::string host, certificates;  // for TLS: who it is, and who may vouch for that (PEM)
+};
+
 struct SqlOrder {
   SqlAction action = SqlAction::query;
   SqlFormat format = SqlFormat::rows;
   std::string database = std::string(kDatabaseInside);
+  std::optional<SqlServer> server;     // instead of a database file
   std::string query;                   // query: the statement
   json::value params = json::array();  // query: by position, or an object by name
   std::string table;                   // describe_table: which

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "sql/answer.h"
 #include "sql/database.h"
+#include "sql/sqlite_value.h"
+#include "sql/tables_answer.h"
 
 namespace sallyport {
 namespace {
@@ -271,60 +273,23 @@ Result<void> bind_all(sqlite3_stmt* statement, const json::value& params) {
 
 // ---- The three actions
 
-std::unexpected<Error> too_large() {
-  return fail(Reason::result_too_large, "not even an answer without rows fits into max_result",
-              "ask for fewer columns");
-}
-
 Result<json::object> query(const SqlOrder& order, SqlDatabase& database) {
   auto statement = compile(order, database);
   if (!statement) return std::unexpected(std::move(statement.error()));
   if (auto bound = bind_all(statement->get(), order.params); !bound)
     return std::unexpected(std::move(bound.error()));
-  SqlAnswer answer(statement->get(), order.format, order.max_answer);
+  SqlAnswer answer(columns_of(statement->get()), order.format, order.max_answer);
   bool truncated = false;
   int status = SQLITE_ROW;
   while (!truncated && (status = sqlite3_step(statement->get())) == SQLITE_ROW)
-    truncated = answer.count() >= order.rows || !answer.add();
+    truncated = answer.count() >= order.rows || !answer.add(row_of(statement->get()));
   if (!truncated && status != SQLITE_DONE) return std::unexpected(explain(order, database));
   if (auto same = database.file().check_unchanged(); !same)
     return std::unexpected(std::move(same.error()));
-  if (truncated && answer.count() == 0)
-    return fail(Reason::result_too_large,
-                "the first row alone is larger than the " + std::to_string(order.max_answer) +
-                    " bytes that may come back",
-                "ask for fewer columns, or for a part of a long one with substr()");
+  if (truncated && answer.count() == 0) return std::unexpected(first_row_too_large(order));
   auto taken = std::move(answer).take(truncated);
-  if (!taken) return too_large();
+  if (!taken) return std::unexpected(answer_too_large());
   return std::move(*taken);
-}
-
-std::string_view kind_of(const SqlTable& table) {
-  return table.view ? "view" : "table";
-}
-
-Result<json::object> list_tables(const SqlOrder& order, const SqlDatabase& database) {
-  json::array tables, missing;
-  for (const std::string& name : database.missing())
-    missing.emplace_back(to_utf8(name));
-  json::object answer{{"tables", tables}, {"missing", missing}, {"truncated", false}};
-  std::size_t size = canonical_json(answer).size();
-  if (size > order.max_answer) return too_large();
-  for (const SqlTable& table : database.tables()) {
-    json::array columns;
-    for (const SqlColumn& column : table.columns)
-      columns.emplace_back(to_utf8(column.name));
-    json::object each{
-        {"name", to_utf8(table.name)}, {"kind", kind_of(table)}, {"columns", std::move(columns)}};
-    size += canonical_json(each).size() + 1;
-    if (size > order.max_answer) {
-      answer["truncated"] = true;
-      break;
-    }
-    tables.push_back(std::move(each));
-  }
-  answer["tables"] = std::move(tables);
-  return answer;
 }
 
 Result<json::object> describe_table(const SqlOrder& order, const SqlDatabase& database) {
@@ -333,16 +298,7 @@ Result<json::object> describe_table(const SqlOrder& order, const SqlDatabase& da
   });
   if (table == database.tables().end())
     return std::unexpected(no_table(order.table, order, database));
-  json::array columns;
-  for (const SqlColumn& column : table->columns)
-    columns.push_back(json::object{{"name", to_utf8(column.name)},
-                                   {"type", to_utf8(column.type)},
-                                   {"required", column.required},
-                                   {"key", column.key}});
-  json::object answer{
-      {"table", to_utf8(table->name)}, {"kind", kind_of(*table)}, {"columns", std::move(columns)}};
-  if (canonical_json(answer).size() > order.max_answer) return too_large();
-  return answer;
+  return table_answer(*table, order.max_answer);
 }
 
 }  // namespace
@@ -354,7 +310,7 @@ Result<json::object> do_sql_work(const SqlOrder& order) {
     case SqlAction::query:
       return query(order, *database);
     case SqlAction::list_tables:
-      return list_tables(order, *database);
+      return tables_answer(database->tables(), database->missing(), order.max_answer);
     case SqlAction::describe_table:
       return describe_table(order, *database);
   }

@@ -6,10 +6,10 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "input/command_rules.h"
-#include "sql/order.h"
 #include "tool/argv_template.h"
 #include "tool/database_grants.h"
 #include "tool/file_order.h"
+#include "tool/sql_call.h"
 
 namespace sallyport {
 namespace {
@@ -276,6 +276,8 @@ Result<FileOrder> make_order(const ToolCall& call, FileAction action) {
   return order;
 }
 
+constexpr std::string_view kSqlWork = "sql";
+
 bool is_sql(const Tool& tool) {
   return tool.kind == ToolKind::builtin && tool.builtin == Builtin::sql;
 }
@@ -284,6 +286,10 @@ bool is_sql(const Tool& tool) {
 // else in sight.
 bool runs_own_program(const Tool& tool) {
   return find_file_action(tool).has_value() || is_sql(tool);
+}
+
+std::vector<std::string> own_command(std::string_view work) {
+  return {std::string(kProgramInside), "in-cell", std::string(work)};
 }
 
 Result<void> add_own_program(const ToolCall& call, std::string_view work, std::string order,
@@ -296,7 +302,7 @@ Result<void> add_own_program(const ToolCall& call, std::string_view work, std::s
                 "name it in BoundaryOptions::program");
   spec.grants.push_back(
       {.host = call.program, .inside = std::string(kProgramInside), .write = false});
-  spec.command = {std::string(kProgramInside), "in-cell", std::string(work)};
+  spec.command = own_command(work);
   spec.input = std::move(order);
   return {};
 }
@@ -322,60 +328,11 @@ Result<void> add_file_work(const ToolCall& call, FileAction action, CellSpec& sp
   return add_own_program(call, name_of(action), to_text(*order), spec);
 }
 
-std::string optional_text(const ToolCall& call, std::string_view name) {
-  const json::value* value = call.arguments.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
-Result<SqlOrder> make_sql_order(const ToolCall& call) {
-  SqlOrder order;
-  order.query = optional_text(call, "query");
-  order.table = optional_text(call, "table");
-  if (call.arguments.contains("action")) {
-    const auto action = sql_action(optional_text(call, "action"));
-    if (!action) return fail(Reason::argument, "the argument 'action' names no action");
-    order.action = *action;
-  }
-  if (call.arguments.contains("format")) {
-    const auto format = sql_format(optional_text(call, "format"));
-    if (!format) return fail(Reason::argument, "the argument 'format' names no format");
-    order.format = *format;
-  }
-  if (const json::value* params = call.arguments.if_contains("params")) order.params = *params;
-  const bool asks = order.action == SqlAction::query;
-  if (asks == order.query.empty())
-    return fail(Reason::argument,
-                asks ? "the argument 'query' is missing" : "this action takes no 'query'",
-                "give a SELECT in `query`, or take one of the actions list_tables and "
-                "describe_table");
-  if ((order.action == SqlAction::describe_table) == order.table.empty())
-    return fail(Reason::argument,
-                order.table.empty() ? "the argument 'table' is missing"
-                                    : "only describe_table takes a 'table'",
-                "action describe_table takes the name of a table; list_tables has them");
-  order.all_tables = call.envelope.tables.all_tables;
-  order.tables.insert(call.envelope.tables.tables.begin(), call.envelope.tables.tables.end());
-  order.rule = "tools." + call.tool.name + ".tables";
-  if (call.envelope.role != nullptr && call.envelope.role->tables)
-    order.rule += " (with roles." + call.envelope.role->name + ".tables)";
-  if (call.tool.rows) order.rows = *call.tool.rows;
-  order.max_answer = call.limits.max_result.bytes;
-  // It is to end by itself and say why, before the cell's limits end it.
-  const auto time = std::min(call.limits.timeout, call.limits.cpu);
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-  order.milliseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(milliseconds * 9 / 10, 1));
-  order.memory = call.limits.memory.bytes / 2;
-  return order;
-}
-
 Result<void> add_sql_work(const ToolCall& call, CellSpec& spec) {
-  auto grants = database_grants(call.tool);
-  if (grants.empty())
-    return fail(Reason::unavailable, "databases other than SQLite cannot be read yet");
   auto order = make_sql_order(call);
   if (!order) return std::unexpected(std::move(order.error()));
-  spec.grants = std::move(grants);
-  return add_own_program(call, "sql", to_text(*order), spec);
+  spec.grants = database_grants(call.tool);
+  return add_own_program(call, kSqlWork, to_text(*order), spec);
 }
 
 Result<void> add_work(const ToolCall& call, CellSpec& spec) {
@@ -401,6 +358,10 @@ Result<void> add_input(const ToolCall& call, CellSpec& spec) {
 }
 
 }  // namespace
+
+std::vector<std::string> sql_tool_command() {
+  return own_command(kSqlWork);
+}
 
 bool answers_json(const Tool& tool) {
   return tool.result_json || runs_own_program(tool);

@@ -22,7 +22,9 @@ struct ToolCall {
   Limits limits;                  // in force for this call: tightened already
   const json::object& arguments;  // validated, with the defaults filled in
   const CallRequest& request;
-  std::string program;  // path of the sallyport program, which built-ins run in their cells
+  std::string program = {};  // path of the sallyport program, which built-ins run in their cells
+  std::string sql_key = {};  // of the passwords at database servers; empty: there is none
+  std::string certificates = {};  // that may vouch for a database server, as PEM
 };
 
 // How much of each output stream the cell keeps. More than max_output: a result in JSON is whole or
@@ -35,6 +37,9 @@ constexpr std::uint64_t kCutMargin = 16384;  // longer than anything that is red
 // An error with Reason::argument means that the request is at fault. Standard input is in the spec
 // (`input`); `output_directory` is left to whoever runs it.
 [[nodiscard]] Result<CellSpec> make_cell_spec(const ToolCall& call);
+
+// The command of the sql tool: the only one that gets a connection.
+[[nodiscard]] std::vector<std::string> sql_tool_command();
 
 // Whether the standard output of a call that exits with 0 is one JSON text, to be parsed, checked
 // against max_result and returned as `data`: tools with `result: json`, the file tools, sql. Its

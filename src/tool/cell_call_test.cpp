@@ -22,6 +22,7 @@ struct Made {
   CallRequest request;
   json::object arguments;
   Limits limits;
+  std::string sql_key = {};
 
   [[nodiscard]] Result<CellSpec> spec() const {
     const Envelope envelope;
@@ -30,7 +31,8 @@ struct Made {
                            .limits = limits,
                            .arguments = arguments,
                            .request = request,
-                           .program = "/usr/bin/sallyport"});
+                           .program = "/usr/bin/sallyport",
+                           .sql_key = sql_key});
   }
   [[nodiscard]] Error error() const {
     const auto made = spec();
@@ -430,11 +432,26 @@ TEST(CellCall, TakesArgumentsOfTheSqlToolThatBelongTogether) {
   EXPECT_EQ(made.error().reason, Reason::argument);
 }
 
+TEST(CellCall, LogsInAtADatabaseServerAsTheRoleOfTheTool) {
+  Made made = sql({{"query", "SELECT 1"}});
+  made.tool.database = "postgres://localhost/shop";
+  EXPECT_EQ(made.error().reason, Reason::unavailable) << "without a state directory";
+  made.sql_key = "secret";
+  const auto spec = made.spec();
+  ASSERT_TRUE(spec);
+  EXPECT_THAT(spec->command, ElementsAre(kProgramInside, "in-cell", "sql"));
+  ASSERT_EQ(spec->grants.size(), 1U) << "our program, and no file of a database";
+  const auto order = parse_sql_order(*spec->input);
+  ASSERT_TRUE(order);
+  ASSERT_TRUE(order->server);
+  EXPECT_EQ(order->server->role, "sallyport_tool");
+  EXPECT_EQ(order->server->password.size(), 64U);
+  EXPECT_EQ(order->server->database, "shop");
+  EXPECT_FALSE(order->server->tls);
+}
+
 TEST(CellCall, SaysWhatCannotBeRunYet) {
   EXPECT_EQ(builtin(Builtin::http_fetch, {}).error().reason, Reason::unavailable);
-  Made query = builtin(Builtin::sql, {{"query", "SELECT 1"}});
-  query.tool.database = "postgres://h/d";
-  EXPECT_EQ(query.error().reason, Reason::unavailable);
   Made made = command();
   for (const Tier tier : {Tier::wasm, Tier::container, Tier::vm, Tier::thread, Tier::inline_call}) {
     made.tool.tier = tier;

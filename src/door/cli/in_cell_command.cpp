@@ -8,6 +8,8 @@
 #include <string>
 
 #include "base/text.h"
+#include "cell/spec.h"
+#include "postgres/work.h"
 #include "sql/work.h"
 #include "tool/file_work.h"
 
@@ -45,7 +47,8 @@ int answer(const Result<json::object>& result) {
 int in_cell_command(std::span<const char* const> words) {
   if (words.size() == 1 && std::string_view(words[0]) == "sql") {
     const auto order = parse_sql_order(read_input());
-    return order ? answer(do_sql_work(*order)) : refuse(order.error());
+    if (!order) return refuse(order.error());
+    return answer(order->server ? do_postgres_work(*order, Fd(kConnection)) : do_sql_work(*order));
   }
   const auto action = words.size() == 1 ? file_action(words[0]) : std::nullopt;
   if (!action)

@@ -19,6 +19,7 @@
 #include "door/cli/schema_command.h"
 #include "door/cli/screen_command.h"
 #include "door/cli/serve_command.h"
+#include "door/cli/sql_command.h"
 #include "door/cli/tools_command.h"
 #include "door/cli/top_command.h"
 
@@ -50,6 +51,8 @@ constexpr Command kCommands[] = {
      sallyport::top_command},
     {"policy", "check|explain|test|diff|init|...", "work with a policy file",
      sallyport::policy_command},
+    {"sql", "prepare|check --policy FILE", "make the roles of sql tools at a PostgreSQL server",
+     sallyport::sql_command},
     {"tools", "list --policy FILE", "list the tools of a policy, also for models",
      sallyport::tools_command},
     {"audit", "verify|search|tail|show|...", "read the log of calls, and check it",
