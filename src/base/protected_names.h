@@ -1,8 +1,8 @@
 // Names that make a program of the host's do something without being asked: git runs its hooks and
 // what its configuration names, a shell reads its start-up files, an editor or an agent its
 // settings. Whoever can write one of them in a tree decides what the owner of that tree runs next.
-// So they are read-only for the file tools, and do not leave a cell, even where the tree around
-// them is writable.
+// So they are read-only for the file tools and for cells that write to a tree, and do not leave a
+// cell, even where the tree around them is writable.
 #pragma once
 
 #include <cstddef>

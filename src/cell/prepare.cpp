@@ -106,10 +106,8 @@ Result<void> map_owner(HostMount& mount, bool write, OwnerMaps& maps) {
 }
 
 Result<void> add_grant(const Grant& grant, const CellSpec& spec, Prepared& cell, OwnerMaps& maps) {
-  const auto host = absolute(grant.host);
-  if (!host) return std::unexpected(host.error());
-  const std::string& source = *host;
-  const std::string inside = grant.inside.empty() ? source : grant.inside;
+  const std::string& source = grant.host;
+  const std::string& inside = grant.inside;
   if (auto place = check_grant_place(inside); !place) return place;
   struct stat there{};
   if (grant.optional && ::lstat(source.c_str(), &there) != 0 && errno == ENOENT) return {};
@@ -166,7 +164,18 @@ void detach_read_grants_in_writable_places(std::vector<HostMount>& mounts) {
 
 Result<void> add_grants(const CellSpec& spec, Prepared& cell) {
   OwnerMaps maps(cell.plan.outside);
-  for (const Grant& grant : spec.grants)
+  std::vector<Grant> grants = spec.grants;
+  for (Grant& grant : grants) {
+    auto host = absolute(grant.host);
+    if (!host) return std::unexpected(std::move(host.error()));
+    grant.host = std::move(*host);
+    if (grant.inside.empty()) grant.inside = grant.host;
+  }
+  // From a copy they do not come back.
+  if (spec.write_mode == WriteMode::direct) cell.protected_trees = protected_trees(grants);
+  for (const ProtectedTree& tree : cell.protected_trees)
+    protect(tree, grants);
+  for (const Grant& grant : grants)
     if (auto added = add_grant(grant, spec, cell, maps); !added) return added;
   // A grant below another one is attached after it.
   std::ranges::sort(cell.plan.mounts, {}, [](const HostMount& mount) {

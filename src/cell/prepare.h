@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cell/plan.h"
+#include "cell/protected_grants.h"
 #include "cell/spec.h"
 #include "cell/uid_slot.h"
 #include "kernel/cgroup.h"
@@ -32,6 +33,7 @@ struct Prepared {
   std::unique_ptr<Cgroup> cgroup;  // null: the weaker means
   std::optional<UidSlot> slot;     // root launcher
   std::vector<CopyTarget> copies;  // in the order of the plan's copy mounts
+  std::vector<ProtectedTree> protected_trees;  // that are written to directly
   std::vector<Layer> layers;
   Fd stdin_write, stdout_read, stderr_read;  // the supervisor's ends
   Fd control;

@@ -180,6 +180,10 @@ Outcome run_cell(const CellSpec& spec, const CellStreams& streams, const LaunchF
     collect(spec, supervisor.scratch(), outcome);
     copy_changes_back(spec, *prepared, supervisor.scratch(), outcome);
   }
+  for (const ProtectedTree& tree : prepared->protected_trees) {
+    const auto found = find_new_protected(tree);
+    outcome.findings.insert(outcome.findings.end(), found.begin(), found.end());
+  }
   outcome.timings = list_timings(*board->get(), begin, ready, back);
   return outcome;
 }

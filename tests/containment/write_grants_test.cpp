@@ -200,11 +200,17 @@ TEST_P(WriteGrant, AReadOnlyGrantOnTopGuardsGitsHooksAndConfiguration) {
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_EQ(guarded(), before);
   EXPECT_TRUE(std::filesystem::exists(host / "work/done"));
-  // Without it the same words do their work.
-  const Ran twin = shell_in_cell(GetParam(), grant("work"),
-                                 "cd /work && git config core.fsmonitor 'touch /tmp/x'");
+  // Without it, what is there is guarded all the same: see ProtectedNames.
+  const Ran alone =
+      run_cell(GetParam(), grant("work") + Words{"--env", "HOME=/tmp", "--", "sh", "-c", plant,
+                                                 "sh", "/work", "/tmp/x"});
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_EQ(guarded(), before);
+  // Outside, the same words do their work.
+  const Ran twin = run({"sh", "-c", plant, "sh", host / "work", "/tmp/x"},
+                       RunOptions{.as = GetParam(), .environment = {"HOME=/nonexistent"}});
   EXPECT_EQ(twin.exit_code, 0) << twin.err;
-  EXPECT_NE(guarded(), before);
+  EXPECT_FALSE(std::filesystem::exists(host / "work/.git/config"));
 }
 
 // Deep trees and odd names. Nothing of ours walks a direct grant, and the answer

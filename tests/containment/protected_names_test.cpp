@@ -1,0 +1,111 @@
+// A tree that a cell may write to: what the owner's own programs would obey stays as it is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/cell_runner.h"
+
+namespace sallyport::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class ProtectedNames : public CellTest {
+ protected:
+  ProtectedNames() : tree_(GetParam()) {
+    const Ran made = run({"bash", "-euc",
+                          "cd \"$1\"; mkdir -p .git/hooks .git/info .git/modules/part .vscode src; "
+                          "echo fine | tee .git/config .git/HEAD .git/hooks/pre-commit .bashrc "
+                          "CLAUDE.md .vscode/tasks.json .git/modules/part/config src/main.c",
+                          "make", tree_.path()},
+                         {.as = GetParam()});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+  }
+
+  // True: the command, in the tree, changed what the owner's programs obey.
+  [[nodiscard]] bool is_changed() const {
+    for (const char* name : {".git/config", ".git/hooks/pre-commit", ".bashrc", "CLAUDE.md",
+                             ".vscode/tasks.json", ".git/modules/part/config"})
+      if (read_file(tree_ / name) != "fine\n") return true;
+    return std::filesystem::exists(tree_ / ".git/hooks/evil") ||
+           std::filesystem::exists(tree_ / ".vscode/evil");
+  }
+
+  TempDir tree_;
+};
+
+constexpr const char* kAttacks[] = {
+    "echo evil > .git/config",
+    "echo evil >> .git/hooks/pre-commit",
+    "echo evil > .git/hooks/evil",
+    "echo evil > .bashrc",
+    "rm -f .bashrc",
+    "rm -rf .git",
+    "mv .git .old && mkdir .git && echo evil > .git/config",
+    "mv .git/hooks .git/old && mkdir .git/hooks && echo evil > .git/hooks/pre-commit",
+    "mv .git/modules .git/old && mkdir -p .git/modules/part && echo evil > "
+    ".git/modules/part/config",
+    "echo evil > x && mv -f x CLAUDE.md",
+    "ln -f src/main.c x && echo evil > x && ln -f x .bashrc",
+    "ln .bashrc x && echo evil > x",
+    "ln -s .vscode x && echo evil > x/evil",
+    "chmod 777 .bashrc && echo evil > .bashrc",
+    "python3 -c \"import os; os.truncate('CLAUDE.md', 0)\"",
+    "python3 -c \"import os; fd = os.open('.', os.O_RDONLY); os.rename('.vscode', 'v', "
+    "src_dir_fd=fd, dst_dir_fd=fd)\"",
+};
+
+TEST_P(ProtectedNames, StayAsTheyAreInAWritableTree) {
+  for (const char* attack : kAttacks) {
+    const Ran ran = run_cell(GetParam(), {"--write", tree_.path() + ":/repo", "--cwd", "/repo",
+                                          "--", "bash", "-c", attack});
+    EXPECT_FALSE(is_changed()) << attack << "\n" << ran.out << ran.err;
+    run({"bash", "-c", "cd \"$1\"; rm -rf x .old .git/old v", "clean", tree_.path()});
+  }
+  // The rest of the tree can be worked on, and git's own files too.
+  const Ran work =
+      run_cell(GetParam(), {"--write", tree_.path() + ":/repo", "--cwd", "/repo", "--", "bash",
+                            "-euc", "echo new > src/main.c; echo ref > .git/HEAD; mkdir made"});
+  EXPECT_EQ(work.exit_code, 0) << work.err;
+  EXPECT_EQ(read_file(tree_ / "src/main.c"), "new\n");
+  EXPECT_EQ(read_file(tree_ / ".git/HEAD"), "ref\n");
+  EXPECT_TRUE(std::filesystem::exists(tree_ / "made"));
+}
+
+// The twin: without a cell, each of them works.
+TEST_P(ProtectedNames, AreChangedByTheSameCommandsOutside) {
+  for (const char* attack : kAttacks) {
+    const TempDir copy(GetParam());
+    run({"cp", "-a", tree_.path() + "/.", copy.path()});
+    run({"bash", "-c", attack}, {.as = GetParam(), .cwd = tree_.path()});
+    EXPECT_TRUE(is_changed()) << attack;
+    run({"bash", "-c", "rm -rf \"$1\"; cp -a \"$2\" \"$1\"", "restore", tree_.path(), copy.path()});
+    EXPECT_FALSE(is_changed());
+  }
+}
+
+TEST_P(ProtectedNames, ThatACallMakesAreTold) {
+  const Ran ran =
+      run_cell(GetParam(), {"--json", "--write", tree_.path() + ":/repo", "--", "bash", "-c",
+                            "mkdir /repo/.claude; echo x > /repo/.envrc; echo x > /repo/plain"});
+  const std::string said = boost::json::serialize(ran.json());
+  EXPECT_THAT(said, HasSubstr(R"("path":"/repo/.claude")"));
+  EXPECT_THAT(said, HasSubstr(R"("path":"/repo/.envrc")"));
+  EXPECT_THAT(said, HasSubstr(R"("kind":"protected_name")"));
+  EXPECT_THAT(said, Not(HasSubstr("/repo/plain")));
+}
+
+TEST_P(ProtectedNames, ThatTheOperatorNamesAreTheOperatorsChoice) {
+  const Ran ran = run_cell(
+      GetParam(), {"--write", tree_.path() + ":/repo", "--write", tree_ / ".bashrc:/repo/.bashrc",
+                   "--", "bash", "-c", "echo evil > /repo/.bashrc"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_TRUE(is_changed());
+}
+
+SALLYPORT_FOR_ROOT_AND_USER(ProtectedNames);
+
+}  // namespace
+}  // namespace sallyport::test
