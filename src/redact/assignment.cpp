@@ -1,7 +1,6 @@
 #include "redact/assignment.h"
 
 #include <algorithm>
-#include <array>
 
 namespace sallyport {
 namespace {
@@ -49,6 +48,7 @@ std::size_t skip_type(const Sight& sight, std::size_t i) {
 // `Bearer x`: the x.
 std::size_t skip_scheme(const Sight& sight, std::size_t i) {
   const std::string_view rest = sight.text.substr(i);
+  if (rest.empty() || !std::string_view("abdgknst").contains(to_lower(rest[0]))) return i;
   for (const std::string_view scheme :
        {"bearer ", "basic ", "token ", "apikey ", "digest ", "negotiate ", "ntlm ", "bot ", "key ",
         "splunk ", "ssws ", "sharedkey ", "geniekey ", "aws4-hmac-sha256 "})
@@ -97,25 +97,18 @@ std::size_t quoted_end(const Sight& sight, std::size_t i, std::string_view quote
   return std::min(i, sight.text.size());
 }
 
-// Blanks, ends of lines and `signs`, as a table.
-constexpr std::array<bool, 256> stops_at(std::string_view signs) {
-  std::array<bool, 256> table{};
-  for (const char c : signs)
-    table[static_cast<unsigned char>(c)] = true;
-  for (const char c : std::string_view(" \t\n\r\v\f"))
-    table[static_cast<unsigned char>(c)] = true;
-  return table;
+// All but blanks, ends of lines and `signs`.
+constexpr CharTable all_but(std::string_view signs) {
+  return table_of([&](char c) { return !is_space(c) && !signs.contains(c); });
 }
 
 std::size_t bare_end(const Sight& sight, std::size_t i, const Assigned& assigned) {
   // A line of an env file is its value up to the first blank.
   const bool env_line = assigned.by == Assigned::By::equals && !assigned.spaced &&
                         assigned.begins_line && std::ranges::none_of(assigned.name, is_lower);
-  static constexpr auto kEnvStops = stops_at("\"'`"), kStops = stops_at(",;&\"'`<>)}]|\\");
-  const auto& stops = env_line ? kEnvStops : kStops;
-  while (i < sight.text.size() && !stops[static_cast<unsigned char>(sight.text[i])])
-    ++i;
-  return i;
+  static constexpr CharClass kEnvValue{all_but("\"'`"), run_of::kEnvValue};
+  static constexpr CharClass kBareValue{all_but(",;&\"'`<>)}]|\\"), run_of::kBareValue};
+  return sight.run_end(i, env_line ? kEnvValue : kBareValue);
 }
 
 }  // namespace

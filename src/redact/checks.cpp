@@ -39,12 +39,6 @@ std::string decoded(std::string_view text) {
   return bytes;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), to_lower);
-  return result;
-}
-
 }  // namespace
 
 bool passes_luhn(std::string_view number) {
@@ -80,12 +74,13 @@ bool is_mixed(std::string_view text) {
     known = true;
     digit = digit || is_digit(c);
     letter = letter || is_letter(c);
+    if (digit && letter && different >= 6) return true;
   }
-  return digit && letter && different >= 6;
+  return false;
 }
 
-bool has_jwt_header(std::string_view token) {
-  const std::string header = decoded(token.substr(0, token.find('.')));
+bool is_jwt_header(std::string_view text) {
+  const std::string header = decoded(text);
   return header.starts_with("{") && header.ends_with("}") && header.contains('"') &&
          (header.contains("\"alg\"") || header.contains("\"typ\"") || header.contains("\"enc\"") ||
           header.contains("\"kid\""));
@@ -116,12 +111,20 @@ bool is_placeholder(std::string_view value) {
   if (std::ranges::all_of(value, [](char c) { return c == 'x' || c == 'X' || c == '-'; }))
     return true;
   if (value.size() > 48 || std::ranges::any_of(value, is_digit)) return false;
-  const std::string small = lower(value);
   // Words, not values; a digit says that somebody has filled it in.
   constexpr std::string_view kWords[] = {
       "your-",    "your_",     "yourapi",   "yourtoken", "my-api-key", "insert", "placeholder",
       "changeme", "change-me", "change_me", "redacted",  "example",    "dummy"};
-  return std::ranges::any_of(kWords, [&](std::string_view word) { return small.contains(word); });
+  static constexpr CharTable kFirst =
+      table_of([](char c) { return std::string_view("ymipcred").contains(to_lower(c)); });
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string_view rest = value.substr(i);
+    if (kFirst[static_cast<unsigned char>(rest[0])] &&
+        std::ranges::any_of(kWords,
+                            [&](std::string_view word) { return begins_caseless(rest, word); }))
+      return true;
+  }
+  return false;
 }
 
 }  // namespace sallyport

@@ -14,8 +14,8 @@ namespace sallyport {
 // Has a letter, a digit and at least six different characters.
 [[nodiscard]] bool is_mixed(std::string_view text);
 
-// Begins with base64url of the JSON of a token's header.
-[[nodiscard]] bool has_jwt_header(std::string_view token);
+// Is base64url of the JSON of a token's header.
+[[nodiscard]] bool is_jwt_header(std::string_view text);
 
 // Is base64 of text whose first line says that a private key follows.
 [[nodiscard]] bool decodes_to_private_key(std::string_view text);

@@ -1,26 +1,21 @@
 #include "redact/credentials.h"
 
 #include <algorithm>
-#include <array>
 
 #include "redact/checks.h"
 
 namespace sallyport {
 namespace {
 
-constexpr std::size_t kLongestLabel = 64, kLongestHeader = 200;
+constexpr std::size_t kLongestLabel = 64, kLongestHeader = 200, kLongestCookieName = 100;
 constexpr std::size_t kShortestLine = 16;  // of base64; the last line may be shorter
 
 constexpr bool is_base64(char c) {
   return is_alnum(c) || c == '+' || c == '/' || c == '=';
 }
 
-constexpr auto kCookieEnds = [] {
-  std::array<bool, 256> table{};
-  for (const char c : std::string_view("\n\r\"'`\\"))
-    table[static_cast<unsigned char>(c)] = true;
-  return table;
-}();
+constexpr CharClass kBase64Url{table_of([](char c) { return is_alnum(c) || c == '_' || c == '-'; }),
+                               run_of::kBase64Url};
 
 // What may stand between the lines of a key: line breaks, also as they are written within strings,
 // and the signs of lists, comments and concatenated strings.
@@ -108,14 +103,15 @@ std::optional<Found> url_password_at(const Sight& sight) {
   constexpr std::size_t kLongestLogin = 400;
   const std::size_t most = std::min(sight.after + kLongestLogin, sight.text.size());
   std::size_t colon = 0, at = 0, i = sight.after;
+  bool only_digits = true;  // behind the colon
   for (; i < most; ++i) {
     const char c = sight.text[i];
     if (is_space(c) || is_quote(c) || c == '<' || c == '>' || c == '\\') break;
     if ((c == '/' || c == '?' || c == '#') && (colon == 0 || at != 0)) break;
     // A password with a slash is wrong, and seen all the same; a port is not one.
-    if (c == '/' && std::ranges::all_of(sight.text.substr(colon + 1, i - colon - 1), is_digit))
-      break;
+    if (c == '/' && only_digits) break;
     if (c == ':' && sight.text.substr(i).starts_with("://")) break;  // another URL
+    only_digits = only_digits && (colon == 0 || is_digit(c));
     if (c == ':' && colon == 0) colon = i;
     if (c == '@') at = i;
     if (c == ',' && at != 0) break;
@@ -145,12 +141,10 @@ std::optional<Found> cookie_at(const Sight& sight) {
     ++blanks;
   if (i < text.size() && text[i] == '\\') ++i;
   if (i < text.size() && is_quote(text[i])) ++i;
-  std::size_t end = i;
-  while (end < text.size() && !kCookieEnds[static_cast<unsigned char>(text[end])])
-    ++end;
-  std::string_view value = text.substr(i, end - i);
-  const std::size_t equals = value.find('=');
-  if (equals == std::string_view::npos || equals == 0 || equals > 100) return std::nullopt;
+  std::size_t end = sight.run_end(i, kCookieValue);
+  const std::string_view value = text.substr(i, end - i);
+  const std::size_t equals = value.substr(0, kLongestCookieName + 1).find('=');
+  if (equals == std::string_view::npos || equals == 0) return std::nullopt;
   const std::string_view name = value.substr(0, equals);
   if (!std::ranges::all_of(
           name, [](char c) { return is_alnum(c) || std::string_view("_-.$!%&*+^|~").contains(c); }))
@@ -166,6 +160,24 @@ std::optional<Found> cookie_at(const Sight& sight) {
   if (end <= i || is_placeholder(text.substr(i, end - i))) return std::nullopt;
   if (sight.marker && end == text.size()) return std::nullopt;
   return Found{i, end};
+}
+
+std::optional<Found> jwt_at(const Sight& sight) {
+  constexpr std::size_t kShortestHeader = 4, kShortestBody = 2;  // of the header behind its anchor
+  constexpr int kMostParts = 3;                                  // behind the body
+  const auto is_dot = [&](std::size_t i) { return i < sight.text.size() && sight.text[i] == '.'; };
+  const std::size_t dot = sight.run_end(sight.after, kBase64Url);
+  if (dot - sight.after < kShortestHeader || !is_dot(dot)) return std::nullopt;
+  std::size_t end = sight.run_end(dot + 1, kBase64Url);
+  if (end - dot - 1 < kShortestBody) return std::nullopt;
+  for (int part = 0; part < kMostParts && is_dot(end); ++part)
+    end = sight.run_end(end + 1, kBase64Url);
+  if (sight.recall->is_no_header(sight.at, dot)) return std::nullopt;
+  if (!is_jwt_header(sight.text.substr(sight.at, dot - sight.at))) {
+    sight.recall->note_no_header(sight.at, dot);
+    return std::nullopt;
+  }
+  return Found{sight.at, end};
 }
 
 std::optional<Found> key_block_at(const Sight& sight) {

@@ -13,6 +13,14 @@ namespace sallyport {
 // The values of a Cookie header; of a Set-Cookie header, the value without its attributes.
 [[nodiscard]] std::optional<Found> cookie_at(const Sight& sight);
 
+// What a cookie's value has, and goes on with.
+inline constexpr CharClass kCookieValue{
+    table_of([](char c) { return c != '\n' && c != '\r' && c != '\\' && !is_quote(c); }),
+    run_of::kCookie};
+
+// A JSON Web Token; the anchor is the beginning of its header.
+[[nodiscard]] std::optional<Found> jwt_at(const Sight& sight);
+
 // A private key, from its first line to as much of its end as is seen.
 [[nodiscard]] std::optional<Found> key_block_at(const Sight& sight);
 

@@ -1,7 +1,6 @@
 #include "redact/look.h"
 
 #include <algorithm>
-#include <array>
 
 #include "redact/assignment.h"
 #include "redact/checks.h"
@@ -11,19 +10,11 @@
 namespace sallyport {
 namespace {
 
-template <class Is>
-constexpr std::array<bool, 256> table_of(Is is) {
-  std::array<bool, 256> table{};
-  for (int c = 0; c < 256; ++c)
-    table[static_cast<std::size_t>(c)] = is(static_cast<char>(c));
-  return table;
-}
-
-// What a find that reached the end of its window goes on with.
-constexpr auto kTokenTable =
-    table_of([](char c) { return is_alnum(c) || std::string_view("_-.+/=%~").contains(c); });
-constexpr auto kCookieTable =
-    table_of([](char c) { return c != '\n' && c != '\r' && c != '\\' && !is_quote(c); });
+constexpr CharClass kToken{
+    table_of([](char c) { return is_alnum(c) || std::string_view("_-.+/=%~").contains(c); }),
+    run_of::kToken};
+constexpr CharClass kNoDigit{table_of([](char c) { return !is_digit(c); }), run_of::kNoDigit};
+constexpr CharClass kNoLetter{table_of([](char c) { return !is_letter(c); }), run_of::kNoLetter};
 
 // Authorization: required
 bool is_plain_word(std::string_view text) {
@@ -36,21 +27,16 @@ constexpr bool is_name(char c) {
   return is_alnum(c) || c == '_';
 }
 
-bool passes(std::string_view text, unsigned checks) {
-  if ((checks & check::kDigit) != 0 && std::ranges::none_of(text, is_digit)) return false;
-  if ((checks & check::kMixed) != 0 && !is_mixed(text)) return false;
+bool passes(const Sight& sight, const Found& found, unsigned checks) {
+  if ((checks & (check::kDigit | check::kMixed)) != 0 &&
+      sight.run_end(found.begin, kNoDigit) >= found.end)
+    return false;
+  const std::string_view text = sight.text.substr(found.begin, found.end - found.begin);
+  if ((checks & check::kMixed) != 0 &&
+      (sight.run_end(found.begin, kNoLetter) >= found.end || !is_mixed(text)))
+    return false;
   if ((checks & check::kEntropy) != 0 && entropy_of(text) < 3.5) return false;
   return true;
-}
-
-// Whether the line has the word before the anchor.
-bool follows(const Sight& sight, std::string_view word) {
-  constexpr std::size_t kFurthest = 200;
-  const std::size_t from = sight.at > kFurthest ? sight.at - kFurthest : 0;
-  std::string_view before = sight.text.substr(from, sight.at - from);
-  if (const std::size_t line = before.rfind('\n'); line != std::string_view::npos)
-    before.remove_prefix(line + 1);
-  return before.contains(word);
 }
 
 std::optional<Found> token_at(const Sight& sight, const ReadyRule& ready) {
@@ -68,15 +54,14 @@ std::optional<Found> token_at(const Sight& sight, const ReadyRule& ready) {
     whole.end = found.end = place(groups[0]) + groups[0].size();
     if (count == 2) found = {place(groups[1]), place(groups[1]) + groups[1].size()};
   }
+  if (ready.tail) found.end = sight.run_end(found.end, *ready.tail);
   const bool window_end = found.end == sight.text.size() && sight.open;
   if (!window_end && is_alnum(sight.text[found.end - 1]) && is_alnum(sight[found.end]) &&
       found.end < sight.text.size() + (sight.open ? 1 : 0))
     return std::nullopt;
   const std::string_view text = sight.text.substr(found.begin, found.end - found.begin);
-  if (!passes(text, rule.checks)) return std::nullopt;
-  if ((rule.checks & check::kJwt) != 0 && !has_jwt_header(text)) return std::nullopt;
+  if (!passes(sight, found, rule.checks)) return std::nullopt;
   if ((rule.checks & check::kKeyInside) != 0 && !decodes_to_private_key(text)) return std::nullopt;
-  if (!rule.command.empty() && !follows(sight, rule.command)) return std::nullopt;
   if (found.begin != whole.begin) {
     if (is_placeholder(text)) return std::nullopt;
     // The rest of it has been redacted already.
@@ -92,19 +77,22 @@ std::optional<Found> context_at(const Sight& sight, const ReadyRule& ready) {
     return std::nullopt;
   const auto assigned = assigned_value(sight);
   if (!assigned) return std::nullopt;
+  const std::size_t begin = assigned->value.begin;
   re2::StringPiece match;
-  if (!ready.rest->Match({sight.text.data(), sight.text.size()}, assigned->value.begin,
-                         sight.text.size(), RE2::ANCHOR_START, &match, 1))
+  if (!ready.rest->Match({sight.text.data(), sight.text.size()}, begin, sight.text.size(),
+                         RE2::ANCHOR_START, &match, 1))
     return std::nullopt;
-  const std::size_t end = assigned->value.begin + match.size();
+  std::size_t end = begin + match.size();
+  if (ready.tail) end = sight.run_end(end, *ready.tail);
   if (end < sight.text.size() || sight.open) {
     const char next = sight[end];
     if (is_alnum(next) || next == '_' || next == '+' || next == '/') return std::nullopt;
   }
-  const std::string_view text(match.data(), match.size());
-  if (!passes(text, checks) || is_placeholder(text)) return std::nullopt;
+  const Found found{begin, end};
+  const std::string_view text = sight.text.substr(begin, end - begin);
+  if (!passes(sight, found, checks) || is_placeholder(text)) return std::nullopt;
   if ((checks & check::kStrong) != 0 && is_plain_word(text)) return std::nullopt;
-  return Found{assigned->value.begin, end};
+  return found;
 }
 
 std::optional<Found> assignment_at(const Sight& sight, const ReadyRule& ready) {
@@ -116,6 +104,9 @@ std::optional<Found> assignment_at(const Sight& sight, const ReadyRule& ready) {
   const auto assigned = assigned_value(sight);
   if (!assigned) return std::nullopt;
   const Found& value = assigned->value;
+  // It would change nothing, unless it goes on behind what is taken out already.
+  if (value.end <= sight.taken && (value.end < sight.text.size() || !sight.open))
+    return std::nullopt;
   if (!looks_secret(*assigned, sight.text.substr(value.begin, value.end - value.begin),
                     ready.rule->checks))
     return std::nullopt;
@@ -136,6 +127,8 @@ std::optional<Found> looked_at(const Sight& sight, const ReadyRule& ready) {
       return cookie_at(sight);
     case RuleKind::key_block:
       return key_block_at(sight);
+    case RuleKind::jwt:
+      return jwt_at(sight);
     case RuleKind::home_dir:
       return home_dir_at(sight);
     case RuleKind::ip_v4:
@@ -164,16 +157,11 @@ std::optional<Found> rule_at(const Sight& sight, const ReadyRule& ready) {
 
 std::optional<Found> more_at(const Sight& sight, const ReadyRule& ready) {
   if (ready.rule->kind == RuleKind::key_block) return more_of_key_block(sight);
-  const auto& goes_on = ready.rule->kind == RuleKind::cookie ? kCookieTable : kTokenTable;
-  std::size_t end = sight.at;
-  while (end < sight.text.size() && goes_on[static_cast<unsigned char>(sight.text[end])])
-    ++end;
-  return Found{sight.at, end};
+  return Found{sight.at, sight.run_end(sight.at, goes_on_with(ready.rule->kind))};
 }
 
-bool all_goes_on(std::string_view text, const ReadyRule& ready) {
-  const auto& goes_on = ready.rule->kind == RuleKind::cookie ? kCookieTable : kTokenTable;
-  return std::ranges::all_of(text, [&](char c) { return goes_on[static_cast<unsigned char>(c)]; });
+const CharClass& goes_on_with(RuleKind kind) {
+  return kind == RuleKind::cookie ? kCookieValue : kToken;
 }
 
 std::optional<Found> value_at(const Sight& sight, const OwnForm& form) {

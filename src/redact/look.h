@@ -13,8 +13,8 @@ namespace sallyport {
 // What of a find that reached the end of its window goes on at `sight.at`.
 [[nodiscard]] std::optional<Found> more_at(const Sight& sight, const ReadyRule& ready);
 
-// Whether all of the text is what such a find may go on with.
-[[nodiscard]] bool all_goes_on(std::string_view text, const ReadyRule& ready);
+// What such a find goes on with; a key in lines has its own way.
+[[nodiscard]] const CharClass& goes_on_with(RuleKind kind);
 
 // A known value whose beginning is the anchor; if the text ends within it, that part.
 [[nodiscard]] std::optional<Found> value_at(const Sight& sight, const OwnForm& form);

@@ -1,5 +1,6 @@
 // What stands behind a name of a secret and is none.
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "redact/assignment.h"
@@ -15,13 +16,25 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+// A list in order, to be searched by halves.
 template <std::size_t N>
-bool one_of(std::string_view word, const std::string_view (&list)[N]) {
-  return std::ranges::find(list, word) != std::end(list);
+consteval std::array<std::string_view, N> sorted(const std::string_view (&list)[N]) {
+  std::array<std::string_view, N> words = std::to_array(list);
+  std::ranges::sort(words);
+  return words;
+}
+
+template <std::size_t N>
+bool one_of(std::string_view word, const std::array<std::string_view, N>& list) {
+  return std::ranges::binary_search(list, word);
+}
+
+bool equals_caseless(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, to_lower, to_lower);
 }
 
 // Words of programs and of prose.
-constexpr std::string_view kPlainWords[] = {
+constexpr auto kPlainWords = sorted({
     "none",         "null",      "nil",       "true",      "false",       "undefined",
     "empty",        "string",    "str",       "bytes",     "char",        "varchar",
     "text",         "integer",   "number",    "bool",      "boolean",     "object",
@@ -38,10 +51,10 @@ constexpr std::string_view kPlainWords[] = {
     "unauthorized", "forbidden", "mandatory", "available", "unavailable", "securestring",
     "secretstr",    "const",     "static",    "public",    "private",     "return",
     "await",
-};
+});
 
 // Names whose last word says that the value is about the secret, not the secret.
-constexpr std::string_view kAbout[] = {
+constexpr auto kAbout = sorted({
     "id",         "ids",       "name",   "names",    "type",     "types",   "url",
     "uri",        "path",      "file",   "filename", "dir",      "length",  "len",
     "count",      "counts",    "size",   "limit",    "expiry",   "expires", "in",
@@ -54,7 +67,7 @@ constexpr std::string_view kAbout[] = {
     "scope",      "scopes",    "issuer", "audience", "budget",   "rate",    "s",
     "used",       "available", "error",  "message",  "rotation", "backend", "namespace",
     "izer",       "location",  "host",
-};
+});
 
 std::string_view last_word(std::string_view name) {
   std::size_t begin = name.size();
@@ -75,13 +88,12 @@ bool speaks_about(const Assigned& assigned) {
     if ((is_lower(last) && is_lower(next)) || (is_upper(last) && is_upper(next))) {
       const bool plural = to_lower(next) == 's' &&
                           !is_letter(assigned.behind.size() > 1 ? assigned.behind[1] : ' ');
-      if (!plural || lower(assigned.name).contains("token")) return true;
+      if (!plural || contains_caseless(assigned.name, "token")) return true;
     }
     if (one_of(lower(last_word(assigned.behind)), kAbout)) return true;
   }
-  const std::string name = lower(assigned.name);
   for (const std::string_view page : {"next", "page", "continuation", "max_tok", "cancellation"})
-    if (name.starts_with(page)) return true;
+    if (begins_caseless(assigned.name, page)) return true;
   return false;
 }
 
@@ -164,9 +176,10 @@ bool looks_secret(const Assigned& assigned, std::string_view value, unsigned che
   value = value.substr(0, 48);  // what is longer is told by its beginning
   const bool password = (checks & check::kPassword) != 0, strong = (checks & check::kStrong) != 0;
   if (value.size() < (password ? 4 : strong ? 20 : 8)) return false;
-  if (is_placeholder(value) || speaks_about(assigned)) return false;
   const Letters letters = letters_of(value);
-  if (strong) return looks_random(value, letters);
+  if (strong && !looks_random(value, letters)) return false;
+  if (is_placeholder(value) || speaks_about(assigned)) return false;
+  if (strong) return true;
 
   if (!assigned.quoted) {
     const bool env_line = assigned.begins_line && assigned.by == equals && !assigned.spaced;
@@ -178,16 +191,16 @@ bool looks_secret(const Assigned& assigned, std::string_view value, unsigned che
   if (is_path_or_url(value)) return false;
   if (letters.blank) {
     // A sentence about a password is none; a pass phrase is called so.
-    const bool phrase = lower(assigned.name).contains("phrase");
+    const bool phrase = contains_caseless(assigned.name, "phrase");
     return phrase ||
            (password && letters.digit && value.size() <= 64 && std::ranges::count(value, ' ') <= 3);
   }
-  if (value.size() == assigned.name.size() && lower(value) == lower(assigned.name)) return false;
+  if (equals_caseless(value, assigned.name)) return false;
   if (!letters.digit && !letters.other) return word_is_secret(assigned, value, password);
   if (!letters.lower && !letters.upper && !letters.other) {
     // Digits and what stands between them.
     if (is_date_or_version(value)) return false;
-    return password || value.size() >= 16 || lower(assigned.name).contains("secret");
+    return password || value.size() >= 16 || contains_caseless(assigned.name, "secret");
   }
   if (assigned.by == word)
     return letters.digit && (letters.lower || letters.upper) && value.size() >= 6;

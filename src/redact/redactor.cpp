@@ -3,7 +3,6 @@
 #include <deque>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <optional>
 #include <queue>
 #include <utility>
@@ -72,6 +71,7 @@ struct Span {
   Offset begin = 0, end = 0;
   const Label* label = nullptr;
   bool more = false;  // goes on with the one before it
+  bool own = false;   // the label is of the own net
 
   bool operator<(const Span& other) const {
     return begin != other.begin ? begin > other.begin : end < other.end;
@@ -83,6 +83,14 @@ struct Span {
     if (end != other.end) return end > other.end;
     return label->order < other.label->order;
   }
+};
+
+// The last find. Whatever is found within it changes nothing, unless it names it better.
+struct Taken {
+  Offset begin = 0, end = 0;
+  std::uint8_t rank = 0;
+  bool goes_on = false;  // with what `kind` goes on with
+  RuleKind kind = RuleKind::token;
 };
 
 struct CloseStream {
@@ -113,6 +121,7 @@ struct Redactor::State {
   Offset base = 0, scanned = 0, front = 0, emitted = 0;
   CandidateQueue candidates;
   std::priority_queue<Span> spans;
+  std::optional<Taken> taken;
   std::optional<Span> open;   // spans that overlap so far; its text is not given out
   std::deque<Found> markers;  // in the text, as offsets
   struct Searched {
@@ -120,9 +129,10 @@ struct Redactor::State {
   };
   std::vector<Searched> searched;            // by own pattern
   Offset noted_token = 0, noted_cookie = 0;  // where the last find that goes on does so
-  std::array<Offset, 3> covered{};  // by way to go on: up to where finds have been followed
-  std::vector<Offset> last_begin;   // by built-in expression: one find for many ends
-  std::map<const Label*, std::uint64_t> counts;
+  std::array<Offset, 3> covered{};    // by way to go on: up to where finds have been followed
+  std::vector<Offset> last_begin;     // by built-in expression: one find for many ends
+  std::vector<std::uint64_t> counts;  // by label: the built-in ones, then the own ones
+  Recall recall;
   std::uint64_t looks = 0;
   bool failed = false;
   const Net* scanning = nullptr;
@@ -136,6 +146,7 @@ struct Redactor::State {
         furthest_back(std::max(parts.built_in->furthest_back, parts.own.furthest_back)),
         searched(parts.patterns.size()),
         last_begin(parts.built_in->expressions.size(), std::numeric_limits<Offset>::max()),
+        counts(parts.built_in->labels.size() + parts.own.labels.size()),
         failed(!scratch || !built_in || (parts.own.database && !own)) {}
 
   ~State() { parts.give_back(std::move(scratch)); }
@@ -171,8 +182,10 @@ struct Redactor::State {
         last = begin;
       } else if (rule.kind == RuleKind::card) {
         if (begin > 0 && is_alnum(at(begin - 1))) return;
-      } else if (rule.kind == RuleKind::token && (rule.checks & check::kAnywhere) == 0 &&
-                 !begins_word(begin)) {
+      } else if ((rule.kind == RuleKind::token || rule.kind == RuleKind::jwt) &&
+                 (rule.checks & check::kAnywhere) == 0 && !begins_word(begin)) {
+        return;
+      } else if (!rule.command.empty() && !recall.line_has(buffer, index(begin), rule.command)) {
         return;
       }
     }
@@ -252,12 +265,16 @@ struct Redactor::State {
     return candidate.begin + (candidate.more ? 0 : expression.lead) + expression.window;
   }
 
-  // What is seen from a candidate; none if it is within a marker.
-  [[nodiscard]] std::optional<Sight> sight_of(const Candidate& candidate) const {
+  // Where the anchor begins.
+  [[nodiscard]] Offset anchor_of(const Candidate& candidate) const {
     const Expression& expression = expression_of(candidate);
-    const Offset begin = candidate.more || expression.width == 0
-                             ? candidate.begin
-                             : candidate.end() - expression.width;
+    return candidate.more || expression.width == 0 ? candidate.begin
+                                                   : candidate.end() - expression.width;
+  }
+
+  // What is seen from a candidate; none if it is within a marker.
+  [[nodiscard]] std::optional<Sight> sight_of(const Candidate& candidate) {
+    const Offset begin = anchor_of(candidate);
     Offset end = std::min(window_end(candidate), scanned);
     bool marker = false;
     const auto next = std::ranges::upper_bound(markers, begin, {}, &Found::end);
@@ -275,25 +292,51 @@ struct Redactor::State {
                 .after = candidate.more ? index(begin) : index(candidate.end()),
                 .open = !marker && end < scanned,
                 .marker = marker,
-                .after_marker = after_marker};
+                .after_marker = after_marker,
+                .recall = &recall};
     if (sight.open) sight.next = at(end);
     // What stood there is not known: it may have been more of a word.
     if (marker) sight.next = 'x';
     return sight;
   }
 
+  // Whether what a rule finds at the candidate would begin within the last find and not name it.
+  [[nodiscard]] bool begins_in_taken(const Candidate& candidate, const Label& label) const {
+    return taken && !candidate.more && candidate.begin > taken->begin &&
+           candidate.begin < taken->end && label.rank >= taken->rank;
+  }
+
+  // Whether all that is seen from such a candidate lies within the last find, as that goes on.
+  [[nodiscard]] bool all_is_taken(const Candidate& candidate, RuleKind kind) {
+    if (!taken->goes_on || kind == RuleKind::key_block) return false;
+    if (kind == RuleKind::cookie && taken->kind != RuleKind::cookie) return false;
+    const auto marker_behind = [&](Offset offset) {
+      const auto next = std::ranges::upper_bound(markers, offset, {}, &Found::end);
+      return next == markers.end() ? scanned : Offset{next->begin};
+    };
+    const Offset seen =
+        std::min({window_end(candidate), marker_behind(anchor_of(candidate)), scanned});
+    if (seen <= taken->end) return true;
+    if (marker_behind(taken->end) < seen) return false;
+    const std::string_view text = std::string_view(buffer).substr(0, index(seen));
+    return recall.run_end(text, index(taken->end), goes_on_with(taken->kind)) == text.size();
+  }
+
   void look(const Candidate& candidate) {
-    ++looks;
     const Expression& expression = expression_of(candidate);
     const Label& label = net_of(candidate).labels[expression.label];
+    const bool in_taken = expression.of == Of::rule && begins_in_taken(candidate, label);
+    if (in_taken && all_is_taken(candidate, ready_rules()[expression.number].rule->kind)) return;
+    ++looks;
     if (expression.of == Of::pattern) {
       search_pattern(candidate, expression, label);
       return;
     }
     // Many finds may reach the same place, and go on alike.
     if (candidate.more && candidate.begin < covered_of(expression)) return;
-    const auto sight = sight_of(candidate);
+    auto sight = sight_of(candidate);
     if (!sight) return;
+    if (in_taken) sight->taken = index(taken->end);
     std::optional<Found> found;
     if (expression.of == Of::value) {
       found = value_at(*sight, parts.forms[expression.number]);
@@ -305,25 +348,44 @@ struct Redactor::State {
     const Span span{.begin = base + found->begin,
                     .end = base + found->end,
                     .label = &label,
-                    .more = candidate.more};
+                    .more = candidate.more,
+                    .own = candidate.own};
     spans.push(span);
+    if (expression.of != Of::rule) return;
+    const bool goes_on = sight->open && found->end == sight->text.size();
+    take(span, goes_on, ready_rules()[expression.number].rule->kind);
     if (candidate.more) covered_of(expression) = span.end;
-    if (expression.of == Of::rule && sight->open && found->end == sight->text.size() &&
-        (candidate.more || !goes_on_with(expression, *found)))
+    if (goes_on && (candidate.more || !joins_noted(expression, *found)))
       candidates.push({.begin = span.end,
                        .expression = candidate.expression,
                        .own = candidate.own,
                        .more = true});
   }
 
+  void take(const Span& span, bool goes_on, RuleKind kind) {
+    goes_on = goes_on && kind != RuleKind::key_block;
+    if (taken && span.more) {
+      if (!taken->goes_on || taken->kind != kind || taken->end != span.begin) return;
+      taken->end = span.end;
+      taken->goes_on = goes_on;
+      return;
+    }
+    // The one that reaches furthest stays, unless the new one names better.
+    if (taken && span.begin < taken->end && taken->goes_on >= goes_on &&
+        (taken->rank <= span.label->rank || !goes_on))
+      return;
+    taken = {span.begin, span.end, span.label->rank, goes_on, kind};
+  }
+
   // Whether an earlier find, which goes on within this one, will cover what follows it. Notes this
   // one otherwise.
-  [[nodiscard]] bool goes_on_with(const Expression& expression, const Found& found) {
-    const ReadyRule& ready = ready_rules()[expression.number];
-    if (ready.rule->kind == RuleKind::key_block) return false;
-    Offset& noted = ready.rule->kind == RuleKind::cookie ? noted_cookie : noted_token;
+  [[nodiscard]] bool joins_noted(const Expression& expression, const Found& found) {
+    const RuleKind kind = ready_rules()[expression.number].rule->kind;
+    if (kind == RuleKind::key_block) return false;
+    Offset& noted = kind == RuleKind::cookie ? noted_cookie : noted_token;
+    const std::string_view text = std::string_view(buffer).substr(0, found.end);
     if (noted > base + found.begin && noted <= base + found.end &&
-        all_goes_on(std::string_view(buffer).substr(index(noted), found.end - index(noted)), ready))
+        recall.run_end(text, index(noted), goes_on_with(kind)) == text.size())
       return true;
     noted = base + found.end;
     return false;
@@ -364,7 +426,7 @@ struct Redactor::State {
       return;
     }
     past.cursor = begin + match.size();
-    spans.push({.begin = begin, .end = past.cursor, .label = &label});
+    spans.push({.begin = begin, .end = past.cursor, .label = &label, .own = true});
   }
 
   void advance(bool last, std::string& out) {
@@ -392,12 +454,15 @@ struct Redactor::State {
           const Span span = spans.top();
           spans.pop();
           const Span old = *open;
-          if (span.names(old)) open->label = span.label;
+          if (span.names(old)) {
+            open->label = span.label;
+            open->own = span.own;
+          }
           open->end = std::max(old.end, span.end);
         }
         if (!last && front <= open->end) return;
         out.append(open->label->marker);
-        ++counts[open->label];
+        ++counts[open->label->order + (open->own ? parts.built_in->labels.size() : 0)];
         emitted = open->end;
         open.reset();
       }
@@ -423,6 +488,7 @@ struct Redactor::State {
     if (keep - base < kSlice) return;
     buffer.erase(0, index(keep));
     base = keep;
+    recall.forget();
   }
 };
 
@@ -449,8 +515,12 @@ void Redactor::finish(std::string& out) {
 
 RedactionCounts Redactor::counts() const {
   RedactionCounts counts;
-  for (const auto& [label, count] : state_->counts)
-    counts[label->id] += count;
+  const auto& built_in = state_->parts.built_in->labels;
+  for (std::size_t i = 0; i < state_->counts.size(); ++i)
+    if (state_->counts[i] != 0)
+      counts[i < built_in.size() ? built_in[i].id
+                                 : state_->parts.own.labels[i - built_in.size()].id] +=
+          state_->counts[i];
   return counts;
 }
 bool Redactor::failed() const {

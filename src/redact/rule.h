@@ -31,6 +31,7 @@ enum class RuleKind : std::uint8_t {
   url,         // the password of a URL
   cookie,      // the values of a Cookie or Set-Cookie header
   key_block,   // a private key in lines, from its first to its last
+  jwt,         // a JSON Web Token
   home_dir,
   ip_v4,
   ip_v6,
@@ -46,13 +47,12 @@ inline constexpr unsigned kAnywhere = 1u << 0;  // may begin in the middle of a 
 inline constexpr unsigned kDigit = 1u << 1;     // has a digit
 inline constexpr unsigned kMixed = 1u << 2;     // has a digit and a letter, and many different ones
 inline constexpr unsigned kEntropy = 1u << 3;   // is as irregular as random text is
-inline constexpr unsigned kJwt = 1u << 4;       // its first part decodes to the JSON of a header
-inline constexpr unsigned kKeyInside = 1u << 5;  // decodes to the first line of a private key
-inline constexpr unsigned kWholeWord = 1u << 6;  // a context word that is not part of a longer one
-inline constexpr unsigned kCaseless = 1u << 7;   // of the anchor of a token
-inline constexpr unsigned kPassword = 1u << 8;   // of an assignment: even a plain word is a secret
+inline constexpr unsigned kKeyInside = 1u << 4;  // decodes to the first line of a private key
+inline constexpr unsigned kWholeWord = 1u << 5;  // a context word that is not part of a longer one
+inline constexpr unsigned kCaseless = 1u << 6;   // of the anchor of a token
+inline constexpr unsigned kPassword = 1u << 7;   // of an assignment: even a plain word is a secret
 inline constexpr unsigned kStrong =
-    1u << 9;  // only what looks random; of a token, what is not a plain word
+    1u << 8;  // only what looks random; of a token, what is not a plain word
 }  // namespace check
 
 struct RedactionRule {

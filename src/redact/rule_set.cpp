@@ -49,6 +49,8 @@ std::uint32_t window_of(const RedactionRule& rule) {
   switch (rule.kind) {
     case RuleKind::key_block:
       return 4096;
+    case RuleKind::jwt:
+      return 2048;
     case RuleKind::url:
     case RuleKind::home_dir:
     case RuleKind::temp_dir:
@@ -60,7 +62,6 @@ std::uint32_t window_of(const RedactionRule& rule) {
     case RuleKind::card:
       return 64;
     case RuleKind::token:
-      if ((rule.checks & check::kJwt) != 0) return 2048;
       return rule.rest.empty() ? 160 : 560;
     case RuleKind::cookie:
       return 256;
@@ -190,6 +191,7 @@ void add_rule(NetMaker& maker, std::uint32_t number, const RedactionRule& rule) 
   };
   switch (rule.kind) {
     case RuleKind::token:
+    case RuleKind::jwt:
       add(std::string(rule.anchor), (rule.checks & check::kCaseless) != 0 ? HS_FLAG_CASELESS : 0,
           true);
       break;
@@ -233,8 +235,38 @@ Result<std::shared_ptr<const Net>> make_built_in(unsigned mask) {
   return std::make_shared<const Net>(std::move(*net));
 }
 
-Result<void> add_pattern(NetMaker& maker, Redactions::Parts& parts, const std::string& pattern) {
-  const std::string name = "the pattern " + sallyport::quoted(pattern);
+// The pattern with every `$` as `\r?$`: the end of a line is in front of its CR LF, too.
+std::string with_line_ends(std::string_view pattern) {
+  std::string made;
+  bool within_class = false;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c == '\\') {
+      // \Q...\E is literal.
+      const bool literal_text = pattern.substr(i).starts_with("\\Q");
+      const std::size_t end =
+          literal_text ? std::min(pattern.find("\\E", i), pattern.size()) + 2 : i + 2;
+      made.append(pattern.substr(i, end - i));
+      i = end - 1;
+      continue;
+    }
+    if (!within_class && c == '$') made.append("\\r?");
+    made.push_back(c);
+    if (c == '[' && !within_class) {
+      within_class = true;
+      // A bracket that comes first is one of the class.
+      for (const char first : {'^', ']'})
+        if (i + 1 < pattern.size() && pattern[i + 1] == first) made.push_back(pattern[++i]);
+    } else if (c == ']') {
+      within_class = false;
+    }
+  }
+  return made;
+}
+
+Result<void> add_pattern(NetMaker& maker, Redactions::Parts& parts, const std::string& written) {
+  const std::string name = "the pattern " + sallyport::quoted(written);
+  const std::string pattern = with_line_ends(written);
   RE2::Options options(RE2::Quiet);
   options.set_encoding(RE2::Options::EncodingLatin1);  // bytes, as the scanner sees them
   options.set_longest_match(true);
@@ -288,6 +320,78 @@ void add_value(NetMaker& maker, Redactions::Parts& parts, std::string_view value
   }
 }
 
+// An expression that ends with a class of characters without a bound, at its end or at that of its
+// group.
+struct Tail {
+  std::string_view before, chars, least, behind;  // before[chars]{least,}behind
+};
+
+std::optional<Tail> tail_of(std::string_view rest) {
+  Tail tail;
+  if (rest.ends_with(')')) {
+    tail.behind = rest.substr(rest.size() - 1);
+    rest.remove_suffix(1);
+  }
+  if (rest.ends_with("]*")) {
+    tail.least = "0";
+    rest.remove_suffix(1);
+  } else if (rest.ends_with(",}")) {
+    const std::size_t brace = rest.rfind('{');
+    tail.least = rest.substr(brace + 1, rest.size() - brace - 3);
+    rest = rest.substr(0, brace);
+  }
+  if (tail.least.empty() || !rest.ends_with(']')) return std::nullopt;
+  const std::size_t begin = rest.rfind('[');
+  tail.before = rest.substr(0, begin);
+  tail.chars = rest.substr(begin);
+  // The group that is still open, if one is, has to be the one that is taken out.
+  std::vector<std::size_t> groups;
+  for (std::size_t i = 0; i < tail.before.size(); ++i) {
+    if (tail.before[i] == '\\') {
+      ++i;
+    } else if (tail.before[i] == '[') {
+      i = tail.before.find(']', i);
+    } else if (tail.before[i] == '(') {
+      groups.push_back(i);
+    } else if (tail.before[i] == ')') {
+      groups.pop_back();
+    } else if (tail.before[i] == '|' && groups.empty()) {
+      return std::nullopt;
+    }
+  }
+  if (groups.size() != tail.behind.size()) return std::nullopt;
+  if (!groups.empty() && tail.before.substr(groups[0]).starts_with("(?")) return std::nullopt;
+  return tail;
+}
+
+CharClass class_of(std::string_view chars, const RE2::Options& options) {
+  static std::vector<CharTable> known;  // equal classes share their number
+  const RE2 one(std::string(chars), options);
+  const CharTable table =
+      table_of([&](char c) { return RE2::FullMatch(re2::StringPiece(&c, 1), one); });
+  auto same = std::ranges::find(known, table);
+  if (same == known.end()) same = known.insert(same, table);
+  return {table, run_of::kFirstOfRules + static_cast<std::uint32_t>(same - known.begin())};
+}
+
+ReadyRule ready_rule(const RedactionRule& rule) {
+  RE2::Options options(RE2::Quiet);
+  options.set_encoding(RE2::Options::EncodingLatin1);
+  options.set_longest_match(true);
+  options.set_case_sensitive(rule.kind != RuleKind::context &&
+                             (rule.checks & check::kCaseless) == 0);
+  ReadyRule ready{.rule = &rule};
+  std::string rest(rule.rest);
+  if (const auto tail = tail_of(rule.rest)) {
+    ready.tail = class_of(tail->chars, options);
+    rest = tail->before;
+    if (tail->least != "0") rest.append(tail->chars).append("{").append(tail->least).append("}");
+    rest.append(tail->behind);
+  }
+  if (!rest.empty()) ready.rest = std::make_unique<RE2>(rest, options);
+  return ready;
+}
+
 }  // namespace
 
 const std::vector<ReadyRule>& ready_rules() {
@@ -295,16 +399,8 @@ const std::vector<ReadyRule>& ready_rules() {
     std::vector<ReadyRule> ready;
     for (const auto rules :
          {cloud_rules(), code_rules(), service_rules(), credential_rules(), place_rules()})
-      for (const RedactionRule& rule : rules) {
-        RE2::Options options(RE2::Quiet);
-        options.set_encoding(RE2::Options::EncodingLatin1);
-        options.set_longest_match(true);
-        options.set_case_sensitive(rule.kind != RuleKind::context &&
-                                   (rule.checks & check::kCaseless) == 0);
-        ready.push_back({&rule, rule.rest.empty()
-                                    ? nullptr
-                                    : std::make_unique<RE2>(std::string(rule.rest), options)});
-      }
+      for (const RedactionRule& rule : rules)
+        ready.push_back(ready_rule(rule));
     return ready;
   }();
   return kReady;

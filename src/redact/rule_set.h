@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "redact/recall.h"
 #include "redact/redact.h"
 #include "redact/rule.h"
 
@@ -65,10 +67,12 @@ struct OwnForm {
 inline constexpr std::size_t kLongestMarker = 64;
 inline constexpr std::size_t kLongestPattern = 1024;
 
-// A built-in rule and its regular expression, if it has one.
+// A built-in rule, its regular expression if it has one, and what its text ends with: any number of
+// characters of a class, whose runs are remembered instead of matched again and again.
 struct ReadyRule {
   const RedactionRule* rule = nullptr;
   std::unique_ptr<RE2> rest;
+  std::optional<CharClass> tail;
 };
 
 [[nodiscard]] const std::vector<ReadyRule>& ready_rules();

@@ -26,8 +26,7 @@ constexpr RedactionRule kRules[] = {
     {"wallet-key", token, "[xyz]prv[A-Za-z0-9]{107}", "", kNone, "private key of a wallet"},
     {"wallet-phrase", context, "mnemonic|seed phrase|seed_phrase|recovery phrase|seedphrase",
      "(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8}", kNone, "seed phrase of a wallet"},
-    {"jwt", token, "eyJ[A-Za-z0-9_-]{9}",
-     "[A-Za-z0-9_-]{4,}\\.[A-Za-z0-9_-]{2,}(?:\\.[A-Za-z0-9_-]*){0,3}", kJwt, "JSON Web Token"},
+    {"jwt", jwt, "eyJ[A-Za-z0-9_-]{9}", "", kNone, "JSON Web Token"},
     // Hashes of passwords
     {"bcrypt-hash", token, "\\$2[abxy]\\$[0-9]{2}\\$[./A-Za-z0-9]{53}", "", kNone, "bcrypt hash"},
     {"crypt-hash", token, "\\$[156]\\$",

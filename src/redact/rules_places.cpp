@@ -14,8 +14,7 @@ constexpr RedactionRule kRules[] = {
     {"ip-address", ip_v4, "(?:^|[^0-9A-Za-z_.])[0-9]{1,3}\\.[0-9]{1,3}\\.[0-9]{1,3}\\.[0-9]", "",
      kNone, "IPv4 address", ip_addresses},
     {"ip-address", ip_v6,
-     "(?:^|[^0-9A-Za-z_.:])::[0-9a-fA-F]&"
-     "(?:^|[^0-9A-Za-z_.:])(?:[0-9a-fA-F]{1,4}:){1,6}:&"
+     "::&"
      "(?:^|[^0-9A-Za-z_.:])(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]",
      "", kNone, "IPv6 address", ip_addresses},
     {"temp-dir", temp_dir, "/tmp/|/var/folders/|\\Temp\\|\\\\Temp\\\\", "", kNone,

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "redact/recall.h"
+
 namespace sallyport {
 
 // Some text before the anchor, the anchor, and the window behind it. The text ends at the end of
@@ -18,9 +20,15 @@ struct Sight {
   bool open = false;          // the stream goes on behind the window
   bool marker = false;        // a marker of an earlier redaction follows
   bool after_marker = false;  // one ends where the anchor begins: what was there is not known
+  std::size_t taken = 0;      // up to here all is taken out already, and named as well
+  Recall* recall = nullptr;   // of the stream; always there
 
   [[nodiscard]] char operator[](std::size_t i) const {
     return i < text.size() ? text[i] : i == text.size() ? next : '\0';
+  }
+  // The first place from `i` on that has no character of the class, or the end of the text.
+  [[nodiscard]] std::size_t run_end(std::size_t i, const CharClass& chars) const {
+    return recall->run_end(text, i, chars);
   }
 };
 
@@ -66,6 +74,13 @@ struct Found {
   for (std::size_t i = 0; i < word.size(); ++i)
     if (to_lower(text[i]) != word[i]) return false;
   return true;
+}
+
+// Whether `word`, which is in lower case, stands in the text.
+[[nodiscard]] constexpr bool contains_caseless(std::string_view text, std::string_view word) {
+  for (std::size_t i = 0; i + word.size() <= text.size(); ++i)
+    if (begins_caseless(text.substr(i), word)) return true;
+  return false;
 }
 
 }  // namespace sallyport

@@ -1,0 +1,69 @@
+// What earlier looks at a stream have seen of its text, so that later ones do not go over it again:
+// hostile text has many anchors, and what may follow each of them overlaps.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace sallyport {
+
+using CharTable = std::array<bool, 256>;
+
+template <class Is>
+[[nodiscard]] constexpr CharTable table_of(Is is) {
+  CharTable table{};
+  for (int c = 0; c < 256; ++c)
+    table[static_cast<std::size_t>(c)] = is(static_cast<char>(c));
+  return table;
+}
+
+// Characters whose runs are remembered. The number is that of the class alone.
+struct CharClass {
+  CharTable has{};
+  std::uint32_t number = 0;
+
+  [[nodiscard]] bool operator()(char c) const { return has[static_cast<unsigned char>(c)]; }
+};
+
+// The numbers of the classes that are written in code; those of the rules follow.
+namespace run_of {
+inline constexpr std::uint32_t kBareValue = 0, kEnvValue = 1, kToken = 2, kCookie = 3, kNoDigit = 4,
+                               kNoLetter = 5, kBase64Url = 6, kFirstOfRules = 7;
+}
+
+// Of one stream. Places are indices into its buffer.
+class Recall {
+ public:
+  // The first place from `i` on that has no character of the class, or the end of the text.
+  [[nodiscard]] std::size_t run_end(std::string_view text, std::size_t i, const CharClass& chars);
+
+  // Whether the line up to `at` has the word, at most 200 characters before it.
+  [[nodiscard]] bool line_has(std::string_view text, std::size_t at, std::string_view word);
+
+  // Whether the text from `begin` to `dot` is known not to be base64 of a token's header; and that
+  // it is not. What is no header is none without its first bytes, either.
+  [[nodiscard]] bool is_no_header(std::size_t begin, std::size_t dot) const;
+  void note_no_header(std::size_t begin, std::size_t dot);
+
+  // The places have changed.
+  void forget();
+
+ private:
+  struct Run {
+    std::size_t begin = 0, end = 0;  // all characters between are of the class
+  };
+  struct Word {
+    std::string_view word;
+    std::size_t searched = 0;  // up to here
+    std::size_t last = 0;      // behind where it stands last; 0: nowhere
+  };
+
+  std::vector<Run> runs_;  // by class
+  std::vector<Word> words_;
+  std::array<std::size_t, 4> no_header_{};  // by how groups of base64 begin: the last dot
+};
+
+}  // namespace sallyport
