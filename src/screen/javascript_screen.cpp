@@ -21,10 +21,6 @@ bool among(const std::string_view (&list)[N], std::string_view word) {
   return std::ranges::find(list, word) != std::end(list);
 }
 
-std::string_view what_of(ScreenKind kind) {
-  return kScreenCategories[static_cast<std::size_t>(kind)].what;
-}
-
 }  // namespace
 
 JavascriptReader::JavascriptReader(const SyntaxTree& tree, CodeReading reading)

@@ -69,18 +69,9 @@ CodeValues JavascriptReader::look_up(const std::string& name, std::uint32_t scop
 }
 
 const CodeValues& JavascriptReader::values_of(Name& name) {
-  if (name.known || name.busy) return name.values;
-  name.busy = true;
-  CodeValues values;
-  for (const Binding& binding : name.bindings) {
-    CodeValues more = value_of(binding, values);
-    if (binding.how == Binding::How::augment && !more.empty()) values.clear();
-    merge(values, more);
-  }
-  name.values = std::move(values);
-  name.busy = false;
-  name.known = true;
-  return name.values;
+  return values_of_bindings(name, [this](const Binding& binding, const CodeValues& before) {
+    return value_of(binding, before);
+  });
 }
 
 CodeValues JavascriptReader::value_of(const Binding& binding, const CodeValues& before) {

@@ -61,19 +61,9 @@ CodeValues PythonReader::look_up(std::string_view name, std::uint32_t scope) {
 }
 
 const CodeValues& PythonReader::values_of(Name& name) {
-  if (name.known || name.busy) return name.values;
-  name.busy = true;
-  CodeValues values;
-  for (const Binding& binding : name.bindings) {
-    CodeValues more = value_of(binding, values);
-    // What is added to takes the place of what it was.
-    if (binding.how == Binding::How::augment && !more.empty()) values.clear();
-    merge(values, more);
-  }
-  name.values = std::move(values);
-  name.busy = false;
-  name.known = true;
-  return name.values;
+  return values_of_bindings(name, [this](const Binding& binding, const CodeValues& before) {
+    return value_of(binding, before);
+  });
 }
 
 CodeValues PythonReader::value_of(const Binding& binding, const CodeValues& before) {

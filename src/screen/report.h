@@ -23,6 +23,11 @@ enum class ScreenKind : std::uint8_t {
 #undef SALLYPORT_SCREEN_ENUM
 };
 
+// What code of the kind does, in words that follow its name.
+[[nodiscard]] inline std::string_view what_of(ScreenKind kind) {
+  return kScreenCategories[static_cast<std::size_t>(kind)].what;
+}
+
 struct CodeSpan {
   std::uint32_t begin = 0, end = 0;
 };

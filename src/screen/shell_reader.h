@@ -20,9 +20,6 @@ struct ShellWord {
   bool known = true;  // `text` is all of it
 };
 
-// What a program does by itself; null for one that is not known to do harm.
-[[nodiscard]] const ScreenKind* shell_command_kind(std::string_view name);
-
 class ShellReader {
  public:
   explicit ShellReader(CodeReading reading) : reading_(reading) {}
@@ -57,10 +54,12 @@ class ShellReader {
   [[nodiscard]] std::optional<std::string> given_on_stdin(NodeId command);
   void check_arguments(std::string_view name, std::span<const ShellWord> words, CodeSpan at);
   [[nodiscard]] bool unwrap(std::vector<ShellWord>& words, CodeSpan at, unsigned depth);
-  void check_program(std::string_view name, std::span<const ShellWord> words, CodeSpan at,
-                     unsigned depth);
   void check_code(const ShellWord& code, Language language, CodeSpan at);
   void report(ScreenKind kind, CodeSpan at, std::string why);
+
+  // shell_programs.cpp
+  void check_program(std::string_view name, std::span<const ShellWord> words, CodeSpan at,
+                     unsigned depth);
 
   CodeReading reading_;
   const SyntaxTree* tree_ = nullptr;

@@ -3,6 +3,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
+#include "screen/shell_commands.h"
 #include "screen/shell_reader.h"
 
 namespace sallyport {
@@ -10,232 +11,12 @@ namespace {
 
 using enum ScreenKind;
 
-struct CommandRow {
-  std::string_view name;
-  ScreenKind kind;
-};
-
-// In the order of names.
-constexpr CommandRow kCommands[] = {
-    {"apk", http},
-    {"apt", http},
-    {"apt-get", http},
-    {"aria2c", http},
-    {"at", process},
-    {"aws", http},
-    {"axel", http},
-    {"az", http},
-    {"batch", process},
-    {"brew", http},
-    {"bundle", http},
-    {"cargo", http},
-    {"cc", native_code},
-    {"chattr", file_system},
-    {"chgrp", file_system},
-    {"chmod", file_system},
-    {"chown", file_system},
-    {"clang", native_code},
-    {"conda", http},
-    {"cp", file_system},
-    {"cpio", file_system},
-    {"crontab", process},
-    {"csplit", file_write},
-    {"curl", http},
-    {"dd", file_write},
-    {"dig", ScreenKind::socket},
-    {"dnf", http},
-    {"docker", process},
-    {"dpkg", file_system},
-    {"ed", file_write},
-    {"emacs", file_write},
-    {"ex", file_write},
-    {"fdisk", file_system},
-    {"ftp", ScreenKind::socket},
-    {"g++", native_code},
-    {"gcc", native_code},
-    {"gcloud", http},
-    {"gdb", process},
-    {"gem", http},
-    {"go", http},
-    {"gsutil", http},
-    {"gunzip", file_system},
-    {"gzip", file_system},
-    {"halt", process},
-    {"helm", http},
-    {"host", ScreenKind::socket},
-    {"insmod", native_code},
-    {"install", file_system},
-    {"iptables", ScreenKind::socket},
-    {"kill", process},
-    {"killall", process},
-    {"kubectl", http},
-    {"ln", file_system},
-    {"losetup", file_system},
-    {"ltrace", process},
-    {"lynx", http},
-    {"make", process},
-    {"mkdir", file_system},
-    {"mkfifo", file_system},
-    {"mkfs", file_system},
-    {"mknod", file_system},
-    {"mktemp", file_write},
-    {"modprobe", native_code},
-    {"mount", file_system},
-    {"mv", file_system},
-    {"mysql", ScreenKind::socket},
-    {"nc", ScreenKind::socket},
-    {"ncat", ScreenKind::socket},
-    {"netcat", ScreenKind::socket},
-    {"nft", ScreenKind::socket},
-    {"nmap", ScreenKind::socket},
-    {"npm", http},
-    {"npx", http},
-    {"nslookup", ScreenKind::socket},
-    {"parted", file_system},
-    {"patch", file_write},
-    {"ping", ScreenKind::socket},
-    {"pip", http},
-    {"pip3", http},
-    {"pipx", http},
-    {"pkill", process},
-    {"pnpm", http},
-    {"podman", process},
-    {"poweroff", process},
-    {"psql", ScreenKind::socket},
-    {"reboot", process},
-    {"redis-cli", ScreenKind::socket},
-    {"rename", file_system},
-    {"rm", file_system},
-    {"rmdir", file_system},
-    {"rsync", ScreenKind::socket},
-    {"scp", ScreenKind::socket},
-    {"screen", process},
-    {"service", process},
-    {"setfacl", file_system},
-    {"sftp", ScreenKind::socket},
-    {"shred", file_system},
-    {"shutdown", process},
-    {"snap", http},
-    {"socat", ScreenKind::socket},
-    {"split", file_write},
-    {"ssh", ScreenKind::socket},
-    {"ssh-keygen", file_write},
-    {"strace", process},
-    {"su", process},
-    {"swapoff", file_system},
-    {"systemctl", process},
-    {"tee", file_write},
-    {"telnet", ScreenKind::socket},
-    {"terraform", http},
-    {"tftp", ScreenKind::socket},
-    {"tmux", process},
-    {"touch", file_system},
-    {"traceroute", ScreenKind::socket},
-    {"truncate", file_system},
-    {"umount", file_system},
-    {"unlink", file_system},
-    {"unzip", file_system},
-    {"useradd", file_system},
-    {"userdel", file_system},
-    {"usermod", file_system},
-    {"uv", http},
-    {"vi", file_write},
-    {"vim", file_write},
-    {"wget", http},
-    {"wipefs", file_system},
-    {"xz", file_system},
-    {"yarn", http},
-    {"yum", http},
-    {"zip", file_system},
-};
-static_assert(std::ranges::is_sorted(kCommands, {}, &CommandRow::name));
-
-constexpr std::string_view kShells[] = {"sh",  "bash", "dash", "zsh",  "ksh",
-                                        "ash", "mksh", "fish", "rbash"};
-// Programs whose first word that is no option (or assignment, or number) is the program.
-constexpr std::string_view kWrappers[] = {
-    "env",         "nice",     "timeout",  "nohup",   "setsid",  "stdbuf",    "ionice",
-    "chrt",        "taskset",  "time",     "command", "builtin", "exec",      "watch",
-    "busybox",     "toybox",   "sudo",     "doas",    "xargs",   "chroot",    "unshare",
-    "nsenter",     "flock",    "parallel", "runuser", "setpriv", "prlimit",   "catchsegv",
-    "proxychains", "torsocks", "unbuffer", "numactl", "script",  "eatmydata", "fakeroot"};
-// Options of wrappers that take the next word.
-constexpr std::string_view kTakesWord[] = {
-    "-n",      "-u",     "-g",         "-k",          "-s",           "-I",
-    "-P",      "-L",     "-d",         "-a",          "-S",           "-C",
-    "-h",      "-p",     "-c",         "-w",          "-o",           "-e",
-    "-i",      "-E",     "-t",         "--signal",    "--kill-after", "--unset",
-    "--chdir", "--user", "--max-args", "--max-procs", "--delimiter"};
-// Variables that make programs run code or load libraries.
-constexpr CommandRow kVariables[] = {{"BASH_ENV", dynamic_code},
-                                     {"EDITOR", dynamic_code},
-                                     {"ENV", dynamic_code},
-                                     {"GIT_SSH", dynamic_code},
-                                     {"GIT_SSH_COMMAND", dynamic_code},
-                                     {"LD_AUDIT", native_code},
-                                     {"LD_LIBRARY_PATH", native_code},
-                                     {"LD_PRELOAD", native_code},
-                                     {"NODE_OPTIONS", dynamic_code},
-                                     {"PERL5OPT", dynamic_code},
-                                     {"PROMPT_COMMAND", dynamic_code},
-                                     {"PS4", dynamic_code},
-                                     {"PYTHONPATH", dynamic_import},
-                                     {"PYTHONSTARTUP", dynamic_code},
-                                     {"RUBYOPT", dynamic_code}};
-// Commands that only print their words.
-constexpr std::string_view kOnlyPrints[] = {"echo", "printf", ":", "true",     "false",   "return",
-                                            "exit", "test",   "[", "basename", "dirname", "expr"};
-
-template <std::size_t N>
-bool among(const std::string_view (&list)[N], std::string_view word) {
-  return std::ranges::find(list, word) != std::end(list);
-}
-
 std::string base_name(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-std::string_view what_of(ScreenKind kind) {
-  return kScreenCategories[static_cast<std::size_t>(kind)].what;
-}
-
-// Whether an awk program starts others, or writes: outside of its strings and patterns, near
-// enough.
-std::optional<ScreenKind> awk_danger(std::string_view program) {
-  std::string bare;
-  bool quoted_text = false;
-  for (std::size_t at = 0; at < program.size(); ++at) {
-    if (program[at] == '\\') {
-      ++at;
-    } else if (program[at] == '"') {
-      quoted_text = !quoted_text;
-    } else if (!quoted_text) {
-      bare.push_back(program[at]);
-    }
-  }
-  if (bare.contains("system(") || bare.contains("system (") || bare.contains("|")) {
-    // `a || b` is no pipe.
-    std::string without = bare;
-    for (std::size_t at; (at = without.find("||")) != std::string::npos;)
-      without.erase(at, 2);
-    if (without.contains("system") || without.contains('|')) return os_command;
-  }
-  const std::size_t print = bare.find("print");
-  if (print != std::string::npos && bare.substr(print).contains('>') &&
-      program.substr(program.find("print")).find("> \"") != std::string_view::npos)
-    return file_write;
-  return std::nullopt;
-}
-
 }  // namespace
-
-const ScreenKind* shell_command_kind(std::string_view name) {
-  const auto* row = std::ranges::lower_bound(kCommands, name, {}, &CommandRow::name);
-  if (row != std::end(kCommands) && row->name == name) return &row->kind;
-  static constexpr ScreenKind kFileSystem = file_system;
-  return name.starts_with("mkfs.") ? &kFileSystem : nullptr;
-}
 
 void ShellReader::report(ScreenKind kind, CodeSpan at, std::string why) {
   if (reading_.within) why.append(" (in a command within a string)");
@@ -293,10 +74,10 @@ void ShellReader::check(NodeId id) {
 
 void ShellReader::check_assignment(NodeId id) {
   const std::string_view name = tree_->text(tree_->child(id, Field::name));
-  for (const CommandRow& row : kVariables)
-    if (row.name == name && (tree_->text(id).size() > name.size() + 1))
-      report(row.kind, {(*tree_)[id].begin, (*tree_)[id].end},
-             std::string(name) + " makes programs load or run something else");
+  const ScreenKind* kind = shell_variable_kind(name);
+  if (kind != nullptr && tree_->text(id).size() > name.size() + 1)
+    report(*kind, {(*tree_)[id].begin, (*tree_)[id].end},
+           std::string(name) + " makes programs load or run something else");
 }
 
 void ShellReader::check_redirect(NodeId id) {
@@ -404,7 +185,7 @@ void ShellReader::check_code(const ShellWord& code, Language language, CodeSpan 
 
 void ShellReader::check_arguments(std::string_view name, std::span<const ShellWord> words,
                                   CodeSpan at) {
-  if (among(kOnlyPrints, name)) return;
+  if (only_prints(name)) return;
   for (const ShellWord& word : words) {
     std::string_view text = word.text;
     const std::size_t equals = text.find('=');
@@ -441,7 +222,7 @@ bool ShellReader::unwrap(std::vector<ShellWord>& words, CodeSpan at, unsigned de
         return false;
       }
       if (name == "command" && (word == "-v" || word == "-V")) return false;  // only asks
-      const bool takes = word.size() == 2 && among(kTakesWord, word) && name != "time" &&
+      const bool takes = word.size() == 2 && option_takes_word(word) && name != "time" &&
                          !(name == "env" && word == "-i") && !(name == "sudo" && word == "-n") &&
                          !(name == "sudo" && word == "-E") && !(name == "command") &&
                          !(name == "xargs" && (word == "-t" || word == "-p")) &&
@@ -451,10 +232,9 @@ bool ShellReader::unwrap(std::vector<ShellWord>& words, CodeSpan at, unsigned de
       continue;
     }
     if (word.contains('=') && (name == "env" || name == "sudo" || name == "doas")) {
-      for (const CommandRow& row : kVariables)
-        if (word.starts_with(std::string(row.name) + "="))
-          report(row.kind, at,
-                 std::string(row.name) + " makes programs load or run something else");
+      const std::string variable = word.substr(0, word.find('='));
+      if (const ScreenKind* kind = shell_variable_kind(variable))
+        report(*kind, at, variable + " makes programs load or run something else");
       ++next;
       continue;
     }
@@ -500,7 +280,7 @@ void ShellReader::check_words(std::vector<ShellWord> words, CodeSpan at, unsigne
     const std::string name = base_name(words[0].text);
     const bool loader =
         name.starts_with("ld-linux") || name.starts_with("ld.so") || name == "ld.so";
-    if (!among(kWrappers, name) && !loader) break;
+    if (!is_wrapper(name) && !loader) break;
     if (loader) report(native_code, at, "starts a program through the loader");
     if (!unwrap(words, at, depth)) return;
     ++depth;
@@ -519,139 +299,6 @@ void ShellReader::check_words(std::vector<ShellWord> words, CodeSpan at, unsigne
   }
   check_program(name, rest, at, depth);
   check_arguments(name, rest, at);
-}
-
-void ShellReader::check_program(std::string_view name, std::span<const ShellWord> words,
-                                CodeSpan at, unsigned depth) {
-  const auto option_at = [&](auto&& is) -> std::size_t {
-    return static_cast<std::size_t>(std::ranges::find_if(words, is) - words.begin());
-  };
-  const auto behind = [&](std::size_t i) {
-    return std::vector<ShellWord>(words.begin() + static_cast<std::ptrdiff_t>(i + 1), words.end());
-  };
-  if (name == "eval" || name == "trap") {
-    ShellWord code;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      if (name == "trap" && i > 0) break;
-      if (!code.known) break;
-      code.text.append(i > 0 ? " " : "").append(words[i].text);
-      code.known = words[i].known;
-    }
-    if (name == "eval") report(dynamic_code, at, "eval runs text as code");
-    check_code(code, Language::shell, at);
-  } else if (name == "source" || name == ".") {
-    report(dynamic_code, at, "runs the script of another file");
-  } else if (among(kShells, name)) {
-    const std::size_t code = option_at([](const ShellWord& word) {
-      return word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c');
-    });
-    if (code + 1 < words.size()) {
-      report(os_command, at, std::string(name) + " -c runs a command line");
-      check_code(words[code + 1], Language::shell, at);
-    } else if (std::ranges::all_of(words, [](const ShellWord& word) {
-                 return word.text.starts_with('-') && word.known;
-               })) {
-      check_pipe_to(name, Language::shell, command_);
-    } else {
-      report(process, at, "runs another script");
-    }
-  } else if (const auto language = language_named(name); language && *language != Language::shell) {
-    const std::size_t code = option_at([&](const ShellWord& word) {
-      return word.text == (*language == Language::python ? "-c" : "-e") || word.text == "--eval" ||
-             word.text == "-p" || word.text == "--print";
-    });
-    const bool asks = words.size() == 1 && (words[0].text == "--version" || words[0].text == "-V" ||
-                                            words[0].text == "-v");
-    if (code + 1 < words.size()) {
-      report(dynamic_code, at, std::string(name) + " runs text as code");
-      check_code(words[code + 1], *language, at);
-    } else if (words.empty() || words[0].text == "-") {
-      check_pipe_to(name, *language, command_);
-    } else if (!asks) {
-      report(process, at, "runs a program of another file");
-    }
-  } else if (name == "perl" || name == "ruby" || name == "php" || name == "lua" ||
-             name == "tclsh") {
-    report(dynamic_code, at, std::string(name) + " runs code that is not read here");
-  } else if (name == "find") {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      const std::string& word = words[i].text;
-      if (word == "-delete") report(file_system, at, "find -delete removes files");
-      if (word.starts_with("-fprint") || word == "-fls")
-        report(file_write, at, "find " + word + " writes a file");
-      if (word == "-exec" || word == "-execdir" || word == "-ok" || word == "-okdir") {
-        std::vector<ShellWord> inner = behind(i);
-        const auto end = std::ranges::find_if(
-            inner, [](const ShellWord& one) { return one.text == ";" || one.text == "+"; });
-        inner.erase(end, inner.end());
-        check_words(std::move(inner), at, depth + 1);
-      }
-    }
-  } else if (name == "awk" || name == "gawk" || name == "mawk" || name == "nawk") {
-    for (const ShellWord& word : words) {
-      if (word.text == "-f" || word.text == "--file")
-        report(dynamic_code, at, "runs the awk program of a file");
-      if (word.text.starts_with('-')) continue;
-      if (!word.known) report(dynamic, at, "runs an awk program that only the run decides");
-      if (const auto kind = awk_danger(word.text))
-        report(*kind, at, std::string("the awk program ") + std::string(what_of(*kind)));
-      break;
-    }
-  } else if (name == "sed") {
-    for (const ShellWord& word : words) {
-      if (word.text.starts_with("-i") || word.text.starts_with("--in-place") ||
-          (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('i') &&
-           word.text.size() <= 4))
-        report(file_write, at, "sed -i writes files");
-      if (word.text.ends_with("/e") || word.text.starts_with("1e ") || word.text.starts_with("e "))
-        report(os_command, at, "the sed script runs a command");
-      if (word.text.contains("/w ") || word.text.starts_with("w ") || word.text.contains(";w "))
-        report(file_write, at, "the sed script writes a file");
-    }
-  } else if (name == "sort") {
-    for (const ShellWord& word : words) {
-      if (word.text == "-o" || word.text.starts_with("--output"))
-        report(file_write, at, "sort -o writes a file");
-      if (word.text.starts_with("--compress-program"))
-        report(process, at, "sort starts another program");
-    }
-  } else if (name == "tar") {
-    bool lists = false;
-    for (const ShellWord& word : words) {
-      lists = lists || word.text == "-t" || word.text == "--list" || word.text == "-tf" ||
-              word.text == "tf" || word.text == "-tzf" || word.text == "tzf" ||
-              word.text == "-tvf" || word.text == "tvf";
-      if (word.text.contains("checkpoint-action") || word.text.starts_with("--to-command") ||
-          word.text.starts_with("--use-compress-program") || word.text.starts_with("-I"))
-        report(os_command, at, "tar starts another program");
-    }
-    if (!lists) report(file_system, at, "tar writes files");
-  } else if (name == "git") {
-    std::size_t i = 0;
-    while (i < words.size() && words[i].text.starts_with('-')) {
-      if (words[i].text == "-c" || words[i].text.starts_with("--config-env") ||
-          words[i].text.starts_with("--exec-path"))
-        report(dynamic_code, at, "git -c can name programs to run");
-      i += words[i].text == "-c" || words[i].text == "-C" ? 2 : 1;
-    }
-    constexpr std::string_view kFar[] = {"clone",     "fetch",     "pull",       "push",
-                                         "ls-remote", "submodule", "remote-http"};
-    constexpr std::string_view kNear[] = {
-        "add", "am",    "apply",  "checkout", "clean",    "commit",      "config",
-        "gc",  "init",  "merge",  "mv",       "rebase",   "reset",       "restore",
-        "rm",  "stash", "switch", "tag",      "worktree", "cherry-pick", "revert"};
-    if (i < words.size() && among(kFar, words[i].text))
-      report(http, at, "git " + words[i].text + " reaches the network");
-    if (i < words.size() && among(kNear, words[i].text))
-      report(file_system, at, "git " + words[i].text + " changes files");
-  } else if (name == "enable") {
-    if (std::ranges::any_of(words,
-                            [](const ShellWord& word) { return word.text.starts_with("-f"); }))
-      report(native_code, at, "enable -f loads native code");
-  } else if (name == "openssl") {
-    if (!words.empty() && (words[0].text == "s_client" || words[0].text == "s_server"))
-      report(ScreenKind::socket, at, "openssl opens network connections");
-  }
 }
 
 void screen_shell(const SyntaxTree& tree, const CodeReading& reading) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "screen/report.h"
@@ -57,6 +58,26 @@ inline CodeRef name_value(std::string path) {
 // Adds the values that are not there yet. Names come first when there are too many: they are what
 // matters.
 void merge(CodeValues& into, const CodeValues& more);
+
+// The values of a name, which is bound in some places and asked for in many: `value_of(binding,
+// values before it)` is asked once per binding. A name that is bound to itself has none on the way.
+template <class Name, class ValueOf>
+const CodeValues& values_of_bindings(Name& name, ValueOf&& value_of) {
+  if (name.known || name.busy) return name.values;
+  name.busy = true;
+  CodeValues values;
+  for (const auto& binding : name.bindings) {
+    using How = decltype(binding.how);
+    const CodeValues more = value_of(binding, values);
+    // What is added to takes the place of what it was.
+    if (binding.how == How::augment && !more.empty()) values.clear();
+    merge(values, more);
+  }
+  name.values = std::move(values);
+  name.busy = false;
+  name.known = true;
+  return name.values;
+}
 
 // The first text among the values, or null.
 [[nodiscard]] std::shared_ptr<const std::string> text_of(const CodeValues& values);
