@@ -12,8 +12,10 @@ namespace {
 constexpr std::string_view kBefore = "\n[... ", kAfter = " bytes left out ...]\n";
 constexpr std::size_t kLongestMarker = 100;  // of a redaction
 
-// Where a text can be cut at or before `at`: not within a character, not within a marker.
+// Where a text can be cut at or before `at`: not within a character or a marker, nor within CR LF,
+// as a CR alone is no end of a line.
 std::size_t place_before(std::string_view text, std::size_t at) {
+  if (at > 0 && at < text.size() && text[at] == '\n' && text[at - 1] == '\r') --at;
   while (at > 0 && at < text.size() && (text[at] & 0xC0) == 0x80)
     --at;
   const std::size_t open = text.substr(0, at).rfind('[');
@@ -30,6 +32,7 @@ std::size_t place_before(std::string_view text, std::size_t at) {
 std::size_t place_behind(std::string_view text, std::size_t at) {
   const std::size_t before = place_before(text, at);
   if (before == at) return at;
+  if (text[before] == '\r') return at + 1;
   if (text[before] != '[') {
     while (at < text.size() && (text[at] & 0xC0) == 0x80)
       ++at;

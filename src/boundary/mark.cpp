@@ -3,6 +3,7 @@
 #include "boundary/gates.h"
 #include "marking/injection.h"
 #include "marking/untrusted.h"
+#include "redact/clean_text.h"
 
 namespace sallyport {
 namespace {
@@ -18,7 +19,7 @@ void look(std::string_view where, std::string_view text, std::vector<Finding>& f
 
 void look(const json::value& value, std::vector<Finding>& findings) {
   if (const json::string* text = value.if_string()) {
-    look("data", std::string_view(*text), findings);
+    look("data", without_numbers(*text), findings);
   } else if (const json::array* array = value.if_array()) {
     for (const json::value& item : *array)
       look(item, findings);

@@ -1,5 +1,8 @@
 // What must not leave is taken out of everything that goes back: the text that the tool wrote, its
 // data, its artifacts, and what is said about them.
+#include <map>
+#include <set>
+
 #include "base/text.h"
 #include "boundary/cut_text.h"
 #include "boundary/gates.h"
@@ -24,6 +27,39 @@ std::string list_of(const RedactionCounts& counts) {
   for (const auto& [rule, count] : counts)
     list += (list.empty() ? "" : ", ") + rule + " (" + std::to_string(count) + ")";
   return list;
+}
+
+// A path that stays below where it is put; taking characters out of one may have made another.
+bool stays_below(std::string_view path) {
+  while (true) {
+    const std::size_t slash = path.find('/');
+    const std::string_view part = path.substr(0, slash);
+    if (part.empty() || part == "." || part == "..") return false;
+    if (slash == std::string_view::npos) return true;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+// The tool chose the names of its files. What is fetched, and kept, has the name that is shown; two
+// that would be called the same get a number.
+bool show_names(const std::shared_ptr<const Redactions>& redactions, CallResult& result,
+                RedactionCounts& counts) {
+  std::map<std::string, std::string> collected;
+  std::set<std::string> given;
+  for (Artifact& artifact : result.artifacts) {
+    auto content = result.collected.extract(artifact.name);
+    std::string shown = artifact.name;
+    if (!make_shown(redactions, shown, counts)) return false;
+    if (shown != artifact.name && !stays_below(shown)) shown = "artifact";
+    artifact.name = shown;
+    for (int number = 2; !given.insert(artifact.name).second; ++number)
+      artifact.name = shown + "-" + std::to_string(number);
+    if (content.empty()) continue;
+    content.key() = artifact.name;
+    collected.insert(std::move(content));
+  }
+  result.collected = std::move(collected);
+  return true;
 }
 
 }  // namespace
@@ -64,6 +100,7 @@ Pass redact(Passage& passage) {
     content->second = redact_all(redactions, content->second, counts);
     artifact.size = content->second.size();
   }
+  good = good && show_names(redactions, result, counts);
   for (std::string* text : {&result.message, &result.hint})
     good = good && make_shown(redactions, *text, counts);
   // They name files, whose names are the tool's.

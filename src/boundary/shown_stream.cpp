@@ -20,8 +20,11 @@ struct Way {
 // Whoever reads slowly makes the tool wait, until the call is cancelled; whoever has gone makes the
 // rest go nowhere. Pieces are so small that a pipe that poll() found room in takes them at once.
 bool write_all(Way& way, std::string_view bytes) {
+  const bool cut = bytes.size() > way.left;
   bytes = bytes.substr(0, std::min<std::uint64_t>(bytes.size(), way.left));
   way.left -= bytes.size();
+  // The half of a CR LF would let what follows be written over the line.
+  if (cut && bytes.ends_with('\r')) bytes.remove_suffix(1);
   while (!bytes.empty()) {
     pollfd waiting[] = {{.fd = way.to, .events = POLLOUT, .revents = 0},
                         {.fd = way.cancel, .events = POLLIN, .revents = 0}};

@@ -2,8 +2,9 @@
 
 namespace sallyport {
 
-ShownText::ShownText(const std::shared_ptr<const Redactions>& redactions)
-    : redactor_(redactions ? std::make_unique<Redactor>(redactions) : nullptr) {}
+ShownText::ShownText(const std::shared_ptr<const Redactions>& redactions, Invisible invisible)
+    : cleaner_(invisible),
+      redactor_(redactions ? std::make_unique<Redactor>(redactions) : nullptr) {}
 
 void ShownText::feed(std::string_view bytes, std::string& out) {
   if (redactor_ == nullptr) return cleaner_.feed(bytes, out);
@@ -26,13 +27,17 @@ void ShownText::add_counts(RedactionCounts& counts) const {
     counts[rule] += count;
 }
 
+bool ShownText::has_invisible() const {
+  return cleaner_.counts().invisible > 0;
+}
+
 bool ShownText::failed() const {
   return redactor_ != nullptr && redactor_->failed();
 }
 
 bool make_shown(const std::shared_ptr<const Redactions>& redactions, std::string& text,
-                RedactionCounts& counts) {
-  ShownText shown(redactions);
+                RedactionCounts& counts, Invisible invisible) {
+  ShownText shown(redactions, invisible);
   std::string out;
   shown.feed(text, out);
   shown.finish(out);
@@ -41,11 +46,33 @@ bool make_shown(const std::shared_ptr<const Redactions>& redactions, std::string
   return !shown.failed();
 }
 
+namespace {
+
+// Of data nothing is lost silently: who reads a file wants to find again what it read. But what is
+// taken out is looked for without what nobody sees, so that nothing hides behind it; only where
+// there is nothing to take out are the invisible characters shown.
+bool make_data_shown(const std::shared_ptr<const Redactions>& redactions, std::string& text,
+                     RedactionCounts& counts) {
+  ShownText removed(redactions);
+  std::string out;
+  removed.feed(text, out);
+  removed.finish(out);
+  RedactionCounts taken;
+  removed.add_counts(taken);
+  if (!removed.failed() && removed.has_invisible() && taken.empty())
+    return make_shown(redactions, text, counts, Invisible::shown);
+  removed.add_counts(counts);
+  text = removed.failed() ? std::string() : std::move(out);
+  return !removed.failed();
+}
+
+}  // namespace
+
 bool make_shown(const std::shared_ptr<const Redactions>& redactions, json::value& value,
                 RedactionCounts& counts) {
   if (json::string* text = value.if_string()) {
     std::string shown(*text);
-    const bool good = make_shown(redactions, shown, counts);
+    const bool good = make_data_shown(redactions, shown, counts);
     *text = shown;
     return good;
   }
@@ -56,7 +83,8 @@ bool make_shown(const std::shared_ptr<const Redactions>& redactions, json::value
     json::object made(object->storage());
     for (auto& member : *object) {
       std::string key(member.key());
-      if (!make_shown(redactions, key, counts) || !make_shown(redactions, member.value(), counts))
+      if (!make_data_shown(redactions, key, counts) ||
+          !make_shown(redactions, member.value(), counts))
         return false;
       made[key] = std::move(member.value());
     }

@@ -16,13 +16,16 @@ namespace sallyport {
 class ShownText {
  public:
   // Null: nothing is taken out.
-  explicit ShownText(const std::shared_ptr<const Redactions>& redactions);
+  explicit ShownText(const std::shared_ptr<const Redactions>& redactions,
+                     Invisible invisible = Invisible::removed);
 
   void feed(std::string_view bytes, std::string& out);
   void finish(std::string& out);
 
   // Of what was taken out.
   void add_counts(RedactionCounts& counts) const;
+  // There were characters that nobody sees.
+  [[nodiscard]] bool has_invisible() const;
   // Nothing behind that place was let out.
   [[nodiscard]] bool failed() const;
 
@@ -32,9 +35,11 @@ class ShownText {
   std::string cleaned_;
 };
 
-// A whole text, and all texts of a value, keys too. False: it could not be looked at, and is empty.
+// A whole text, and all texts of a value, keys too. Of a value the characters that nobody sees are
+// shown by their numbers instead. False: it could not be looked at, and is empty.
 [[nodiscard]] bool make_shown(const std::shared_ptr<const Redactions>& redactions,
-                              std::string& text, RedactionCounts& counts);
+                              std::string& text, RedactionCounts& counts,
+                              Invisible invisible = Invisible::removed);
 [[nodiscard]] bool make_shown(const std::shared_ptr<const Redactions>& redactions,
                               json::value& value, RedactionCounts& counts);
 

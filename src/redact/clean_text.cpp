@@ -27,6 +27,14 @@ constexpr bool is_invisible(char32_t code) {
       kRanges, [code](Range range) { return range.first <= code && code <= range.last; });
 }
 
+// [U+200B]
+std::string number_of(char32_t code) {
+  std::string digits;
+  for (auto rest = static_cast<std::uint32_t>(code); rest != 0 || digits.size() < 4; rest >>= 4)
+    digits.insert(digits.begin(), "0123456789ABCDEF"[rest & 0xF]);
+  return "[U+" + digits + "]";
+}
+
 constexpr bool is_control(char32_t code) {
   return code < 0x20 || (code >= 0x7F && code <= 0x9F);
 }
@@ -38,11 +46,11 @@ constexpr bool is_plain(char c) {
 }  // namespace
 
 void CleanText::take_text(char32_t code, std::string_view bytes, std::string& out) {
-  const bool second = after_return_ && code == '\n';
-  after_return_ = code == '\r';
-  if (second) return;  // the CR before it was the newline
+  if (return_held_) out.append(code == '\n' ? "\r" : "\n");
+  return_held_ = code == '\r';
+  if (return_held_) return;
   const bool plain = code == '\n' || code == '\t' || (!is_control(code) && !is_invisible(code));
-  if (code == '\r' || code == 0x2028 || code == 0x2029) {
+  if (code == 0x2028 || code == 0x2029) {
     out.push_back('\n');
   } else if (code == kEscape) {
     ++counts_.escapes;
@@ -58,8 +66,11 @@ void CleanText::take_text(char32_t code, std::string_view bytes, std::string& ou
     length_ = 0;
   } else if (plain) {
     out.append(bytes);
+  } else if (is_control(code)) {
+    ++counts_.controls;
   } else {
-    ++(is_control(code) ? counts_.controls : counts_.invisible);
+    ++counts_.invisible;
+    if (invisible_ == Invisible::shown) out.append(number_of(code));
   }
 }
 
@@ -118,7 +129,7 @@ void CleanText::feed(std::string_view bytes, std::string& out) {
       const auto end = std::ranges::find_if_not(bytes, is_plain);
       const auto count = static_cast<std::size_t>(end - bytes.begin());
       if (count > 0) {
-        // The first may be the newline of CR LF.
+        // The first says what a CR before it is.
         take_text(static_cast<unsigned char>(bytes[0]), bytes.substr(0, 1), out);
         out.append(bytes.substr(1, count - 1));
         bytes.remove_prefix(count);
@@ -156,14 +167,33 @@ void CleanText::feed(std::string_view bytes, std::string& out) {
 }
 
 void CleanText::finish(std::string& out) {
-  if (pending_.empty()) return;
-  ++counts_.invalid;
-  take(0xFFFD, kReplacement, out);
-  pending_.clear();
+  if (!pending_.empty()) {
+    ++counts_.invalid;
+    take(0xFFFD, kReplacement, out);
+    pending_.clear();
+  }
+  if (return_held_) out.push_back('\n');
+  return_held_ = false;
 }
 
-std::string clean_text(std::string_view bytes, CleanCounts* counts) {
-  CleanText cleaner;
+std::string without_numbers(std::string_view text) {
+  constexpr std::string_view kBegin = "[U+";
+  std::string out;
+  while (true) {
+    const std::size_t begin = text.find(kBegin);
+    out.append(text.substr(0, begin));
+    if (begin == std::string_view::npos) return out;
+    text.remove_prefix(begin);
+    const std::size_t end = text.find_first_not_of("0123456789ABCDEF", kBegin.size());
+    const bool number = end != std::string_view::npos && text[end] == ']' &&
+                        end >= kBegin.size() + 4 && end <= kBegin.size() + 6;
+    if (!number) out.append(kBegin);
+    text.remove_prefix(number ? end + 1 : kBegin.size());
+  }
+}
+
+std::string clean_text(std::string_view bytes, CleanCounts* counts, Invisible invisible) {
+  CleanText cleaner(invisible);
   std::string out;
   out.reserve(bytes.size());
   cleaner.feed(bytes, out);

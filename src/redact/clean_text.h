@@ -18,13 +18,19 @@ struct CleanCounts {
   bool operator==(const CleanCounts&) const = default;
 };
 
-// A stream of bytes as valid UTF-8 of visible characters, tabs and newlines. CR LF becomes a
-// newline, and so does a CR alone, which would let a line be written over. What is not UTF-8
-// becomes U+FFFD. All else of the above is removed. What comes out does not depend on how the
-// bytes were cut into pieces. It comes before redaction: a secret with an invisible character in
-// it is one all the same.
+// What becomes of a character that nobody sees: it is removed, or its number is shown instead,
+// [U+200B].
+enum class Invisible : std::uint8_t { removed, shown };
+
+// A stream of bytes as valid UTF-8 of visible characters, tabs and newlines. CR LF stays what it
+// is: a file that is read has to be found again as it was. A CR alone becomes a newline, as it
+// would let a line be written over. What is not UTF-8 becomes U+FFFD. All else of the above is
+// removed. What comes out does not depend on how the bytes were cut into pieces. It comes before
+// redaction: a secret with an invisible character in it is one all the same.
 class CleanText {
  public:
+  explicit CleanText(Invisible invisible = Invisible::removed) : invisible_(invisible) {}
+
   // Appends to `out` what is known so far; at most 4 bytes are held back.
   void feed(std::string_view bytes, std::string& out);
 
@@ -43,10 +49,16 @@ class CleanText {
   CleanCounts counts_;
   std::string pending_;  // the beginning of a character
   Within within_ = Within::text;
-  std::size_t length_ = 0;  // of the sequence so far
-  bool after_return_ = false;
+  std::size_t length_ = 0;    // of the sequence so far
+  bool return_held_ = false;  // what follows a CR says what it is
+  Invisible invisible_;
 };
 
-[[nodiscard]] std::string clean_text(std::string_view bytes, CleanCounts* counts = nullptr);
+[[nodiscard]] std::string clean_text(std::string_view bytes, CleanCounts* counts = nullptr,
+                                     Invisible invisible = Invisible::removed);
+
+// The text without the numbers of invisible characters: what is looked for in it must not hide
+// behind them either.
+[[nodiscard]] std::string without_numbers(std::string_view text);
 
 }  // namespace sallyport

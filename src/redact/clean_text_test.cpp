@@ -23,7 +23,10 @@ TEST(CleanText, RemovesWhatATerminalObeys) {
 }
 
 TEST(CleanText, KeepsLinesApart) {
-  EXPECT_EQ(clean_text("a\r\nb\rc\r\r\nd\n"), "a\nb\nc\n\nd\n");
+  EXPECT_EQ(clean_text("a\r\nb\rc\r\r\nd\n"), "a\r\nb\nc\n\r\nd\n");
+  EXPECT_EQ(clean_text("a\r"), "a\n");
+  EXPECT_EQ(clean_text("\r\x1b[m\n\r\u200b\n"), "\n\n\n\n");
+  EXPECT_EQ(clean_text("\x1b]title\r\nx"), "\r\nx");
   EXPECT_EQ(clean_text("a\u2028"
                        "b"),
             "a\nb");
@@ -43,6 +46,14 @@ TEST(CleanText, RemovesWhatNobodySees) {
             "abcdefgh");
   EXPECT_EQ(counts.invisible, 8u);
   EXPECT_EQ(clean_text("Grüße, 世界 😀"), "Grüße, 世界 😀");
+}
+
+TEST(CleanText, ShowsWhatNobodySeesWhereDataHasToStayWhatItIs) {
+  CleanCounts counts;
+  EXPECT_EQ(clean_text("a\u200bb\U000E0041\x1b[1mc\x07\r\n", &counts, Invisible::shown),
+            "a[U+200B]b[U+E0041]c\r\n");
+  EXPECT_EQ(counts.invisible, 2u);
+  EXPECT_EQ(without_numbers("ig[U+200B]nore[U+E0041] [U+20] [U+[U+FEFF]"), "ignore [U+20] [U+");
 }
 
 TEST(CleanText, ReplacesWhatIsNotUtf8) {

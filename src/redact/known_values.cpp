@@ -62,6 +62,19 @@ std::string json_escaped(std::string_view value, bool slashes) {
   return text;
 }
 
+// Every LF and CR LF as `end`.
+std::string with_line_ends(std::string_view value, std::string_view end) {
+  std::string text;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value[i] == '\r' && i + 1 < value.size() && value[i + 1] == '\n') continue;
+    if (value[i] == '\n')
+      text.append(end);
+    else
+      text.push_back(value[i]);
+  }
+  return text;
+}
+
 // The letters of base64 that are the value's alone when `before` bytes precede it.
 std::string base64_part(std::string_view value, std::size_t before) {
   const std::string bytes = std::string(before, '\0').append(value);
@@ -80,6 +93,10 @@ std::vector<KnownForm> forms_of(std::string_view value) {
     if (!known && text.size() >= kShortestValue) forms.push_back({std::move(text), base64});
   };
   add(std::string(value));
+  // Lines that end in the other way: a file of another system.
+  const std::string unix_lines = with_line_ends(value, "\n");
+  add(unix_lines);
+  add(with_line_ends(unix_lines, "\r\n"));
   add(json_escaped(value, false));
   add(json_escaped(value, true));
   for (const std::string_view digits : {kSmall, kLarge}) {

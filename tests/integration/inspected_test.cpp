@@ -95,7 +95,9 @@ TEST_P(Inspected, WhatMustNotLeaveIsTakenOutOfEveryField) {
       python("redacted", "import os, sys\nkey = " + printed_ +
                              "\nprint('key', key)\nprint('host 10.1.2.3 in /home/alice/x', "
                              "file=sys.stderr)\nos.makedirs('out')\n"
-                             "open('out/a.txt', 'w').write('key ' + key)\n");
+                             "open('out/a.txt', 'w').write('key ' + key)\n"
+                             "open('out/' + key, 'w').write('named')\n"
+                             "open('out/' + key + ' ' + key, 'w').write('twice')\n");
   const std::string all = boost::json::serialize(got);
   EXPECT_EQ(text(got, "status"), "success") << all;
   EXPECT_THAT(all, Not(HasSubstr(secret_)));
@@ -104,6 +106,8 @@ TEST_P(Inspected, WhatMustNotLeaveIsTakenOutOfEveryField) {
   EXPECT_THAT(text(got, "output"), HasSubstr("[REDACTED_SECRET:"));
   EXPECT_EQ(text(got, "error"), "host [IP_ADDR] in [HOME_DIR]/x\n");
   EXPECT_FALSE(got.at("redactions").as_object().empty());
+  EXPECT_THAT(all, HasSubstr(R"("name":"out/[REDACTED_SECRET:github-token]")"));
+  EXPECT_THAT(all, HasSubstr(R"("content":"named")")) << "its content is found by the shown name";
   EXPECT_THAT(text(python("open", "print(" + printed_ + ")"), "output"), HasSubstr(secret_));
 }
 

@@ -17,7 +17,7 @@ callers: { ann: { role: agent } }
 tools:
   open:     { use: run_python, needs: [run] }
   python:   { use: run_python, needs: [run], screen: block }
-  redacted: { use: run_python, needs: [run], output: { redact: [secrets] } }
+  redacted: { use: run_python, needs: [run], collect: [out/*], output: { redact: [secrets] } }
   held:     { use: run_python, needs: [run], output: { redact: block } }
 )";
 
@@ -55,6 +55,20 @@ TEST_P(ServeInspected, ASecretThatComesInTwoPiecesIsTakenOutOfTheStream) {
   EXPECT_THAT(reply.body, Not(HasSubstr(secret_.substr(20))));
   // The twin: without the rule it comes through, in its pieces.
   EXPECT_THAT(stream("open", code_).body, HasSubstr(secret_.substr(0, 17)));
+}
+
+TEST_P(ServeInspected, AFileIsFetchedByTheNameThatIsShown) {
+  const std::string code =
+      "import os\nos.makedirs('out')\nkey = 'gh' + 'p_A1b2C3d4E5f6G7h8' + "
+      "'I9j0K1l2M3n4O5p6Q7r8'\nopen('out/' + key, 'w').write('content')\n";
+  const Reply called =
+      service_.call("redacted", boost::json::serialize(boost::json::object{{"code", code}}), key_);
+  const std::string id = called.text("call_id");
+  EXPECT_THAT(called.body, Not(HasSubstr(secret_)));
+  EXPECT_THAT(called.body, HasSubstr("out/[REDACTED_SECRET:github-token]"));
+  const std::string path = "/v1/calls/" + id + "/artifacts/out/";
+  EXPECT_EQ(service_.get(path + "%5BREDACTED_SECRET%3Agithub-token%5D", key_).body, "content");
+  EXPECT_EQ(service_.get(path + secret_, key_).status, 404);
 }
 
 TEST_P(ServeInspected, WhereAResultMayBeRefusedNothingIsStreamedBefore) {
