@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "redact/known_values.h"
 #include "redact/places.h"
+#include "redact/ready_nets.h"
 
 namespace sallyport {
 namespace {
@@ -120,6 +121,17 @@ std::optional<Width> width_of(const std::string& pattern, unsigned flags) {
 class NetMaker {
  public:
   Net net;
+  std::optional<ReadyNet> ready;  // if there is one, widths and database come from there
+
+  // How far an expression reaches; none: it has no fixed width.
+  [[nodiscard]] std::optional<unsigned> fixed_width(const std::string& pattern,
+                                                    unsigned flags) const {
+    const std::size_t number = net.expressions.size();
+    if (ready && number < ready->widths.size()) return ready->widths[number];
+    const auto width = width_of(pattern, flags);
+    if (!width || width->least != width->most) return std::nullopt;
+    return width->least;
+  }
 
   void add(std::string pattern, unsigned flags, Expression expression, std::size_t back) {
     patterns_.push_back(std::move(pattern));
@@ -134,7 +146,8 @@ class NetMaker {
     return static_cast<std::uint32_t>(net.labels.size() - 1);
   }
 
-  Result<Net> compile() {
+  Result<Net> compile(const hs_platform_info_t* platform = nullptr) {
+    if (take_ready()) return std::move(net);
     std::vector<const char*> patterns;
     std::vector<unsigned> ids;
     for (const std::string& pattern : patterns_) {
@@ -144,8 +157,8 @@ class NetMaker {
     hs_database_t* database = nullptr;
     hs_compile_error_t* error = nullptr;
     if (hs_compile_multi(patterns.data(), flags_.data(), ids.data(),
-                         static_cast<unsigned>(patterns.size()), HS_MODE_STREAM, nullptr, &database,
-                         &error) != HS_SUCCESS) {
+                         static_cast<unsigned>(patterns.size()), HS_MODE_STREAM, platform,
+                         &database, &error) != HS_SUCCESS) {
       std::string message = "the redaction rules cannot be compiled";
       if (error != nullptr) {
         message.append(": ").append(error->message);
@@ -161,6 +174,17 @@ class NetMaker {
   }
 
  private:
+  // False: there is none, or not for this CPU.
+  bool take_ready() {
+    hs_database_t* database = nullptr;
+    if (!ready || ready->widths.size() != net.expressions.size() ||
+        hs_deserialize_database(ready->database.data(), ready->database.size(), &database) !=
+            HS_SUCCESS)
+      return false;
+    net.database.reset(database);
+    return true;
+  }
+
   std::vector<std::string> patterns_;
   std::vector<unsigned> flags_;
 };
@@ -177,13 +201,13 @@ void add_rule(NetMaker& maker, std::uint32_t number, const RedactionRule& rule) 
       // A literal is written as \xNN.
       const bool plain = pattern.find_first_not_of("\\x0123456789abcdef") == std::string::npos;
       const auto size = static_cast<unsigned>(pattern.size() / 4);
-      const auto width = plain ? Width{size, size} : width_of(pattern, flags);
-      if (!width || width->least != width->most) {
+      const auto width = plain ? std::optional(size) : maker.fixed_width(pattern, flags);
+      if (!width) {
         // Found by the tests: a rule of ours is wrong.
         maker.add("(" + std::string(rule.id) + " " + pattern, 0, expression, 0);
         return;
       }
-      expression.width = width->least;
+      expression.width = *width;
       expression.lead = lead_of(rule);
       back = expression.width + expression.lead;
     }
@@ -221,8 +245,24 @@ void add_rule(NetMaker& maker, std::uint32_t number, const RedactionRule& rule) 
   }
 }
 
-Result<std::shared_ptr<const Net>> make_built_in(unsigned mask) {
+Result<unsigned> mask_of(const std::vector<std::string>& groups) {
+  unsigned mask = 0;
+  for (const std::string& group : groups) {
+    const auto known = std::ranges::find(kRedactionGroups, group);
+    if (known == std::end(kRedactionGroups)) {
+      const auto meant = nearest(group, kRedactionGroups);
+      return fail(Reason::argument, "there is no redaction group " + sallyport::quoted(group),
+                  meant ? "did you mean " + std::string(*meant) + "?"
+                        : "they are secrets, home_dirs, ip_addresses, temp_dirs, emails and cards");
+    }
+    mask |= 1u << (known - std::begin(kRedactionGroups));
+  }
+  return mask;
+}
+
+NetMaker collect_built_in(unsigned mask, std::optional<ReadyNet> ready) {
   NetMaker maker;
+  maker.ready = std::move(ready);
   const auto& rules = ready_rules();
   for (std::uint32_t number = 0; number < rules.size(); ++number)
     if ((mask >> static_cast<unsigned>(rules[number].rule->group) & 1) != 0)
@@ -230,7 +270,11 @@ Result<std::shared_ptr<const Net>> make_built_in(unsigned mask) {
   for (const char* marker :
        {"\\[(?:HOME_DIR|TEMP_DIR|IP_ADDR|EMAIL|CARD)\\]", "\\[REDACTED_SECRET:[a-z0-9-]{1,44}\\]"})
     maker.add(marker, 0, {.of = Of::marker}, 0);
-  auto net = maker.compile();
+  return maker;
+}
+
+Result<std::shared_ptr<const Net>> make_built_in(unsigned mask) {
+  auto net = collect_built_in(mask, find_ready_net(mask)).compile();
   if (!net) return std::unexpected(std::move(net.error()));
   return std::make_shared<const Net>(std::move(*net));
 }
@@ -466,25 +510,43 @@ void Redactions::Parts::give_back(Scratch scratch) const {
   if (scratch && spare.size() < kMostSpare) spare.push_back(std::move(scratch));
 }
 
+Result<std::string> make_ready_nets(const std::vector<std::vector<std::string>>& choices) {
+  // Of every machine of the last ten years; on an older one the rules are compiled when they are
+  // needed.
+  constexpr hs_platform_info_t kPlatform{.tune = HS_TUNE_FAMILY_GENERIC,
+                                         .cpu_features = HS_CPU_FEATURES_AVX2,
+                                         .reserved1 = 0,
+                                         .reserved2 = 0};
+  std::vector<ReadyNet> nets;
+  std::vector<std::string> databases(choices.size());
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const auto mask = mask_of(choices[i]);
+    if (!mask) return std::unexpected(mask.error());
+    const auto net = collect_built_in(*mask, std::nullopt).compile(&kPlatform);
+    if (!net) return std::unexpected(net.error());
+    char* bytes = nullptr;
+    std::size_t size = 0;
+    if (hs_serialize_database(net->database.get(), &bytes, &size) != HS_SUCCESS)
+      return fail(Reason::internal, "the redaction rules cannot be serialised");
+    databases[i].assign(bytes, size);
+    std::free(bytes);  // NOLINT: allocated by Hyperscan with malloc
+    nets.push_back({.mask = *mask, .widths = {}, .database = databases[i]});
+    for (const Expression& expression : net->expressions)
+      nets.back().widths.push_back(expression.width);
+  }
+  return pack_ready_nets(nets);
+}
+
 Redactions::Redactions(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Redactions::~Redactions() = default;
 
 Result<std::shared_ptr<const Redactions>> Redactions::make(const RedactionChoice& choice) {
   if (auto platform = check_platform(hs_valid_platform()); !platform)
     return std::unexpected(std::move(platform.error()));
-  unsigned mask = 0;
-  for (const std::string& group : choice.groups) {
-    const auto known = std::ranges::find(kRedactionGroups, group);
-    if (known == std::end(kRedactionGroups)) {
-      const auto meant = nearest(group, kRedactionGroups);
-      return fail(Reason::argument, "there is no redaction group " + sallyport::quoted(group),
-                  meant ? "did you mean " + std::string(*meant) + "?"
-                        : "they are secrets, home_dirs, ip_addresses, temp_dirs, emails and cards");
-    }
-    mask |= 1u << (known - std::begin(kRedactionGroups));
-  }
+  const auto mask = mask_of(choice.groups);
+  if (!mask) return std::unexpected(mask.error());
   auto parts = std::make_unique<Parts>();
-  auto built_in = built_in_net(mask);
+  auto built_in = built_in_net(*mask);
   if (!built_in) return std::unexpected(std::move(built_in.error()));
   parts->built_in = std::move(*built_in);
 

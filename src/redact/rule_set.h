@@ -81,6 +81,10 @@ struct ReadyRule {
 // The built-in rules of the groups in `mask`.
 [[nodiscard]] Result<std::shared_ptr<const Net>> built_in_net(unsigned mask);
 
+// For the build: pack_ready_nets() of the sets with these groups.
+[[nodiscard]] Result<std::string> make_ready_nets(
+    const std::vector<std::vector<std::string>>& choices);
+
 struct Redactions::Parts {
   std::shared_ptr<const Net> built_in;  // always there: it finds the markers, too
   Net own;
