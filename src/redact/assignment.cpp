@@ -19,10 +19,8 @@ std::size_t skip_blanks(const Sight& sight, std::size_t i) {
 }
 
 std::size_t skip_name(const Sight& sight, std::size_t i) {
-  const std::size_t end = std::min(i + kLongestName, sight.text.size());
-  while (i < end && is_name(sight.text[i]))
-    ++i;
-  return i;
+  static constexpr CharClass kName{table_of(is_name), run_of::kName};
+  return std::min(i + kLongestName, sight.run_end(i, kName));
 }
 
 // A quote, also as it is written inside a string: \" and \\\". How many characters it has.
@@ -115,12 +113,14 @@ std::size_t bare_end(const Sight& sight, std::size_t i, const Assigned& assigned
 
 std::optional<Assigned> assigned_value(const Sight& sight) {
   Assigned assigned;
-  std::size_t begin = sight.at;
-  while (begin > 0 && sight.at - begin < kLongestName && is_name(sight.text[begin - 1]))
-    --begin;
   std::size_t i = skip_name(sight, sight.at);
   // An anchor of two words: the name goes on behind the second.
   if (i + 1 < sight.after && is_blank(sight.text[i])) i = skip_name(sight, sight.after);
+  // Longer than names are: no sign follows.
+  if (i >= sight.text.size() || is_name(sight.text[i])) return std::nullopt;
+  std::size_t begin = sight.at;
+  while (begin > 0 && sight.at - begin < kLongestName && is_name(sight.text[begin - 1]))
+    --begin;
   assigned.name = sight.text.substr(begin, i - begin);
   assigned.behind = i > sight.after ? sight.text.substr(sight.after, i - sight.after) : "";
 

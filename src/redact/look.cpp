@@ -53,6 +53,7 @@ std::optional<Found> token_at(const Sight& sight, const ReadyRule& ready) {
     };
     whole.end = found.end = place(groups[0]) + groups[0].size();
     if (count == 2) found = {place(groups[1]), place(groups[1]) + groups[1].size()};
+    if (ready.group) found.begin = found.end - *ready.group;
   }
   if (ready.tail) found.end = sight.run_end(found.end, *ready.tail);
   const bool window_end = found.end == sight.text.size() && sight.open;

@@ -35,7 +35,7 @@ constexpr bool is_file_name(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 constexpr bool is_local(char c) {
-  return is_alnum(c) || std::string_view("._%+-").contains(c);
+  return is_alnum(c) || c == '.' || c == '_' || c == '%' || c == '+' || c == '-';
 }
 constexpr bool is_address(char c) {
   return is_hex(c) || c == ':' || c == '.';
@@ -68,13 +68,21 @@ std::size_t name_end(const Sight& sight, std::size_t i) {
   return end;
 }
 
-bool has_word_before(const Sight& sight, std::string_view word) {
+// Whether the number is said to be that of a version.
+bool follows_version(const Sight& sight) {
+  static constexpr CharTable kSigns =
+      table_of([](char c) { return std::string_view(" \t:=\"'(").contains(c); });
+  static constexpr std::string_view kWords[] = {
+      "version",         "ver",        "v", "release", "rev", "build", "firmware",
+      "assemblyversion", "fileversion"};
   std::size_t end = sight.at;
-  while (end > 0 && sight.at - end < 4 &&
-         std::string_view(" \t:=\"'(").contains(sight.text[end - 1]))
+  while (end > 0 && sight.at - end < 4 && kSigns[static_cast<unsigned char>(sight.text[end - 1])])
     --end;
-  return end >= word.size() && begins_caseless(sight.text.substr(end - word.size()), word) &&
-         (end == word.size() || !is_alnum(sight.text[end - word.size() - 1]));
+  if (end == 0 || !is_letter(sight.text[end - 1])) return false;
+  return std::ranges::any_of(kWords, [&](std::string_view word) {
+    return end >= word.size() && begins_caseless(sight.text.substr(end - word.size()), word) &&
+           (end == word.size() || !is_alnum(sight.text[end - word.size() - 1]));
+  });
 }
 
 }  // namespace
@@ -175,9 +183,7 @@ std::optional<Found> ip_v4_at(const Sight& sight) {
   if (head.ends_with("==") || head.ends_with(">=") || head.ends_with("<=") || head.ends_with("~="))
     return std::nullopt;
   if (last == '-' && head.size() > 1 && is_alnum(head[head.size() - 2])) return std::nullopt;
-  for (const std::string_view word : {"version", "ver", "v", "release", "rev", "build", "firmware",
-                                      "assemblyversion", "fileversion"})
-    if (has_word_before(sight, word)) return std::nullopt;
+  if (follows_version(sight)) return std::nullopt;
   return Found{sight.at, i};
 }
 
@@ -199,7 +205,7 @@ std::optional<Found> ip_v6_at(const Sight& sight) {
   if (text.starts_with(':') && !text.starts_with("::")) return std::nullopt;
   while (i < text.size()) {
     if (text.substr(i).starts_with("::")) {
-      if (gap) return std::nullopt;
+      if (gap || text.substr(i).starts_with(":::")) return std::nullopt;
       gap = true;
       i += 2;
       continue;
@@ -212,12 +218,10 @@ std::optional<Found> ip_v6_at(const Sight& sight) {
     }
     if (i + length < text.size() && text[i + length] == '.') {
       // The last two groups written as IPv4.
-      const Sight tail{
-          .text = sight.text.substr(0, end), .at = sight.at + i, .after = sight.at + i};
       std::size_t dots = 0;
-      for (std::size_t at = tail.at; at < end; ++at) {
-        if (!is_digit(tail.text[at]) && tail.text[at] != '.') return std::nullopt;
-        if (tail.text[at] == '.') ++dots;
+      for (const char c : text.substr(i)) {
+        if (!is_digit(c) && c != '.') return std::nullopt;
+        if (c == '.') ++dots;
       }
       if (dots != 3) return std::nullopt;
       groups += 2;
@@ -262,7 +266,8 @@ std::optional<Found> email_at(const Sight& sight) {
   for (std::size_t i = sight.at;
        i > 2 && sight.at - i < 64 && !is_space(sight.text[i - 1]) && !is_quote(sight.text[i - 1]);
        --i)
-    if (sight.text.substr(i - 3, 3) == "://") return std::nullopt;
+    if (sight.text[i - 1] == '/' && sight.text[i - 2] == '/' && sight.text[i - 3] == ':')
+      return std::nullopt;
   if (sight[end] == '_' || sight[end] == '@') return std::nullopt;
   return Found{sight.at, end};
 }

@@ -37,8 +37,9 @@ bool Recall::line_has(std::string_view text, std::size_t at, std::string_view wo
     from = std::max(from, known->searched - std::min(known->searched, word.size() - 1));
   }
   const std::string_view fresh = text.substr(from, at - from);
-  if (const std::size_t found = fresh.rfind(word); found != std::string_view::npos)
-    known->last = from + found + word.size();
+  for (std::size_t i = fresh.find(word[0]); i != std::string_view::npos;
+       i = fresh.find(word[0], i + 1))
+    if (fresh.substr(i).starts_with(word)) known->last = from + i + word.size();
   known->searched = at;
   if (known->last == 0) return false;
   const std::size_t begin = known->last - word.size();

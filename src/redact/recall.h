@@ -31,7 +31,7 @@ struct CharClass {
 // The numbers of the classes that are written in code; those of the rules follow.
 namespace run_of {
 inline constexpr std::uint32_t kBareValue = 0, kEnvValue = 1, kToken = 2, kCookie = 3, kNoDigit = 4,
-                               kNoLetter = 5, kBase64Url = 6, kFirstOfRules = 7;
+                               kNoLetter = 5, kBase64Url = 6, kName = 7, kFirstOfRules = 8;
 }
 
 // Of one stream. Places are indices into its buffer.

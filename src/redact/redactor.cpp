@@ -4,7 +4,6 @@
 #include <iterator>
 #include <limits>
 #include <optional>
-#include <queue>
 #include <utility>
 
 #include "redact/look.h"
@@ -36,19 +35,20 @@ struct Candidate {
   }
 };
 
-// Candidates in the order of their beginnings. They come nearly in that order.
-class CandidateQueue {
+// Things in their order, in which they nearly come: cheaper than a heap.
+template <class Thing>
+class NearlySorted {
  public:
   [[nodiscard]] bool empty() const { return head_ == all_.size(); }
-  [[nodiscard]] const Candidate& front() const { return all_[head_]; }
+  [[nodiscard]] const Thing& front() const { return all_[head_]; }
 
-  void push(const Candidate& candidate) {
-    if (empty() || !(candidate < all_.back()))
-      all_.push_back(candidate);
+  void push(const Thing& thing) {
+    if (empty() || !(thing < all_.back()))
+      all_.push_back(thing);
     else
-      all_.insert(std::upper_bound(all_.begin() + static_cast<std::ptrdiff_t>(head_), all_.end(),
-                                   candidate),
-                  candidate);
+      all_.insert(
+          std::upper_bound(all_.begin() + static_cast<std::ptrdiff_t>(head_), all_.end(), thing),
+          thing);
   }
 
   void pop() {
@@ -63,7 +63,7 @@ class CandidateQueue {
   }
 
  private:
-  std::vector<Candidate> all_;
+  std::vector<Thing> all_;
   std::size_t head_ = 0;
 };
 
@@ -74,7 +74,7 @@ struct Span {
   bool own = false;   // the label is of the own net
 
   bool operator<(const Span& other) const {
-    return begin != other.begin ? begin > other.begin : end < other.end;
+    return begin != other.begin ? begin < other.begin : end > other.end;
   }
   // Which of two that overlap names both.
   [[nodiscard]] bool names(const Span& other) const {
@@ -119,8 +119,8 @@ struct Redactor::State {
 
   std::string buffer;  // the text from `base` on
   Offset base = 0, scanned = 0, front = 0, emitted = 0;
-  CandidateQueue candidates;
-  std::priority_queue<Span> spans;
+  NearlySorted<Candidate> candidates;
+  NearlySorted<Span> spans;
   std::optional<Taken> taken;
   std::optional<Span> open;   // spans that overlap so far; its text is not given out
   std::deque<Found> markers;  // in the text, as offsets
@@ -447,11 +447,11 @@ struct Redactor::State {
   void give_out(bool last, std::string& out) {
     while (true) {
       if (open) {
-        while (!spans.empty() && (spans.top().begin < open->end ||
-                                  (spans.top().begin == open->end && spans.top().more) ||
-                                  (spans.top().begin == open->end &&
-                                   spans.top().label->marker == open->label->marker))) {
-          const Span span = spans.top();
+        while (!spans.empty() && (spans.front().begin < open->end ||
+                                  (spans.front().begin == open->end && spans.front().more) ||
+                                  (spans.front().begin == open->end &&
+                                   spans.front().label->marker == open->label->marker))) {
+          const Span span = spans.front();
           spans.pop();
           const Span old = *open;
           if (span.names(old)) {
@@ -466,8 +466,8 @@ struct Redactor::State {
         emitted = open->end;
         open.reset();
       }
-      if (spans.empty() || (!last && spans.top().begin >= front)) break;
-      open = spans.top();
+      if (spans.empty() || (!last && spans.front().begin >= front)) break;
+      open = spans.front();
       spans.pop();
       copy_until(open->begin, out);
     }

@@ -429,8 +429,13 @@ ReadyRule ready_rule(const RedactionRule& rule) {
   if (const auto tail = tail_of(rule.rest)) {
     ready.tail = class_of(tail->chars, options);
     rest = tail->before;
+    const bool only_group = !tail->behind.empty() && rest.ends_with('(') && tail->least != "0";
+    if (only_group) {
+      rest.pop_back();
+      ready.group = std::stoul(std::string(tail->least));
+    }
     if (tail->least != "0") rest.append(tail->chars).append("{").append(tail->least).append("}");
-    rest.append(tail->behind);
+    if (!only_group) rest.append(tail->behind);
   }
   if (!rest.empty()) ready.rest = std::make_unique<RE2>(rest, options);
   return ready;

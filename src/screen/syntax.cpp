@@ -2,6 +2,7 @@
 
 #include <tree_sitter/api.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <memory>
@@ -22,6 +23,10 @@ constexpr std::size_t kDeepest = 500;
 constexpr unsigned kReportsAfterError = 40;
 // The backstop, in time of the processor and linear in the length: ten times what code takes.
 constexpr double kSecondsToRead = 0.5, kSecondsPerByte = 2e-6;
+// Within one token nothing is reported: a scanner of a grammar may look ahead to the end of the
+// text from every byte of it. So the text is given in pieces, and a piece only so often.
+constexpr std::uint32_t kPiece = 4096;
+constexpr std::uint64_t kPiecesToRead = 64, kReadingsPerPiece = 32;
 
 const TSLanguage* grammar_of(Language language) {
   switch (language) {
@@ -79,15 +84,21 @@ const Vocabulary& vocabulary_of(Language language) {
 
 struct Reading {
   std::string_view code;
-  double deadline = 0;       // in processor time
-  unsigned after_error = 0;  // reports since the first error
+  double deadline = 0;            // in processor time
+  std::uint64_t pieces_left = 0;  // that are given; then the text ends
+  unsigned after_error = 0;       // reports since the first error
   std::uint32_t error_at = 0;
 };
 
 const char* give_code(void* payload, std::uint32_t at, TSPoint, std::uint32_t* count) {
-  const std::string_view code = static_cast<Reading*>(payload)->code;
-  *count = at < code.size() ? static_cast<std::uint32_t>(code.size() - at) : 0;
-  return at < code.size() ? code.data() + at : "";
+  auto& reading = *static_cast<Reading*>(payload);
+  *count = 0;
+  if (at >= reading.code.size() || reading.pieces_left == 0) return "";
+  --reading.pieces_left;
+  // Pieces lie at fixed places: going back a little does not begin another.
+  const std::size_t end = std::min(reading.code.size(), (std::size_t{at} / kPiece + 1) * kPiece);
+  *count = static_cast<std::uint32_t>(end - at);
+  return reading.code.data() + at;
 }
 
 double cpu_seconds() {
@@ -109,7 +120,7 @@ bool watch(TSParseState* state) {
     ++reading.after_error;
   else
     reading.error_at = state->current_byte_offset;
-  return cpu_seconds() > reading.deadline;
+  return reading.pieces_left == 0 || cpu_seconds() > reading.deadline;
 }
 
 using Parser = std::unique_ptr<TSParser, decltype(&ts_parser_delete)>;
@@ -134,13 +145,14 @@ Result<SyntaxTree> SyntaxTree::parse(std::string_view code, Language language) {
     return fail(Reason::internal, "the grammar of the language cannot be used");
   Reading reading{.code = code,
                   .deadline = cpu_seconds() + kSecondsToRead +
-                              kSecondsPerByte * static_cast<double>(code.size())};
+                              kSecondsPerByte * static_cast<double>(code.size()),
+                  .pieces_left = kPiecesToRead + kReadingsPerPiece * (code.size() / kPiece + 1)};
   const TSInput input{
       .payload = &reading, .read = give_code, .encoding = TSInputEncodingUTF8, .decode = nullptr};
   const Tree tree(ts_parser_parse_with_options(parser.get(), nullptr, input,
                                                {.payload = &reading, .progress_callback = watch}),
                   ts_tree_delete);
-  if (!tree && reading.after_error == 0)
+  if (reading.pieces_left == 0 || (!tree && reading.after_error == 0))
     return fail(Reason::screen, "the code cannot be read in reasonable time",
                 "write plainer code, or less of it");
   if (!tree) {
@@ -149,6 +161,7 @@ Result<SyntaxTree> SyntaxTree::parse(std::string_view code, Language language) {
     return result;
   }
 
+  result.nodes_.reserve(ts_node_descendant_count(ts_tree_root_node(tree.get())));
   Cursor cursor(tree.get());
   std::vector<NodeId> path;  // the node at every depth above
   NodeId before = kNoNode;   // the sibling in front
