@@ -280,6 +280,7 @@ const Row kHostile[] = {
     {"token: x", is("token: x\n")},
     {"many names", is("x-auth-token=access_key_secret=")},
     {"names in one value", is("password=a1token=a1api_key=a1")},
+    {"names and at signs", is("apikey:a@")},
     {"eyJ tokens", is("eyJhbGciOiJ eyJhbGciOiJIUzI1.eyJx ")},
     {"eyJ in one word", is("eyJhbGciOiJI-")},
     {"addresses", is("1.1.1.1 ::1 a@b.cc 1.2.3.4.5 ")},

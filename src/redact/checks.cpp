@@ -112,15 +112,21 @@ bool is_placeholder(std::string_view value) {
     return true;
   if (value.size() > 48 || std::ranges::any_of(value, is_digit)) return false;
   // Words, not values; a digit says that somebody has filled it in.
-  constexpr std::string_view kWords[] = {
+  static constexpr std::string_view kWords[] = {
       "your-",    "your_",     "yourapi",   "yourtoken", "my-api-key", "insert", "placeholder",
       "changeme", "change-me", "change_me", "redacted",  "example",    "dummy"};
-  static constexpr CharTable kFirst =
-      table_of([](char c) { return std::string_view("ymipcred").contains(to_lower(c)); });
-  for (std::size_t i = 0; i < value.size(); ++i) {
+  // The second letter of a word of the list, by its first one: there is one only.
+  static constexpr auto kSecond = [] {
+    std::array<char, 256> second{};
+    for (const std::string_view word : kWords)
+      second[static_cast<unsigned char>(word[0])] = word[1];
+    return second;
+  }();
+  for (std::size_t i = 0; i + 1 < value.size(); ++i) {
+    const char second = kSecond[static_cast<unsigned char>(to_lower(value[i]))];
+    if (second == '\0' || second != to_lower(value[i + 1])) continue;
     const std::string_view rest = value.substr(i);
-    if (kFirst[static_cast<unsigned char>(rest[0])] &&
-        std::ranges::any_of(kWords,
+    if (std::ranges::any_of(kWords,
                             [&](std::string_view word) { return begins_caseless(rest, word); }))
       return true;
   }

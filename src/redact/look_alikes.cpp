@@ -121,16 +121,28 @@ struct Letters {
 };
 
 Letters letters_of(std::string_view value) {
-  Letters letters;
-  for (const char c : value) {
-    letters.digit = letters.digit || is_digit(c);
-    letters.lower = letters.lower || is_lower(c);
-    letters.upper = letters.upper || is_upper(c);
-    letters.blank = letters.blank || is_blank(c);
-    letters.other = letters.other || (!is_alnum(c) && c != '_' && c != '-' && c != '.');
-    letters.only_hex = letters.only_hex && (is_hex(c) || c == '-');
-  }
-  return letters;
+  enum : unsigned { kDigit = 1, kLower = 2, kUpper = 4, kBlank = 8, kOther = 16, kNotHex = 32 };
+  static constexpr auto kKinds = [] {
+    std::array<std::uint8_t, 256> kinds{};
+    for (int i = 0; i < 256; ++i) {
+      const char c = static_cast<char>(i);
+      const bool other = !is_alnum(c) && c != '_' && c != '-' && c != '.';
+      kinds[static_cast<std::size_t>(i)] =
+          static_cast<std::uint8_t>((is_digit(c) ? kDigit : 0) | (is_lower(c) ? kLower : 0) |
+                                    (is_upper(c) ? kUpper : 0) | (is_blank(c) ? kBlank : 0) |
+                                    (other ? kOther : 0) | (is_hex(c) || c == '-' ? 0 : kNotHex));
+    }
+    return kinds;
+  }();
+  unsigned all = 0;
+  for (const char c : value)
+    all |= kKinds[static_cast<unsigned char>(c)];
+  return {.digit = (all & kDigit) != 0,
+          .lower = (all & kLower) != 0,
+          .upper = (all & kUpper) != 0,
+          .other = (all & kOther) != 0,
+          .blank = (all & kBlank) != 0,
+          .only_hex = (all & kNotHex) == 0};
 }
 
 bool is_date_or_version(std::string_view value) {
