@@ -51,11 +51,14 @@ struct CallStreams {
   int output = -1, error = -1;
 };
 
+struct CallTrip;  // of the boundary: how far a call came
+
 // One of several calls that are made together.
 struct TogetherCall {
   CallRequest request;
   CallStreams streams = {};
-  CallResult result = {};  // that it gets
+  CallResult result = {};               // that it gets
+  std::shared_ptr<CallTrip> trip = {};  // while it is on its way
 };
 
 class Boundary {
@@ -77,6 +80,12 @@ class Boundary {
   // The same for several calls, one after the other, that wait for their records together: twice in
   // all, however many they are. For functions that are done at once; a slow one holds up the rest.
   void call_together(std::span<TogetherCall> calls);
+  // The same in steps, for calls that keep coming: the outcomes of one group are recorded with the
+  // intents of the next, in one wait. end_and_begin() gives the calls that have run their results,
+  // and takes others through the gates; run_begun() runs those. A call stays where it is until it
+  // has its result.
+  void end_and_begin(std::span<TogetherCall* const> ran, std::span<TogetherCall* const> next);
+  void run_begun(std::span<TogetherCall* const> calls);
   // Whether a call of that tool runs on the thread that makes it.
   [[nodiscard]] bool is_inline(const std::string& tool) const;
 
@@ -109,11 +118,11 @@ class Boundary {
  private:
   struct State;
   explicit Boundary(std::unique_ptr<State> state);
-  struct Trip;
-  void go_in(Trip& trip);
-  void run(Trip& trip);
-  void settle(Trip& trip);
-  void travel(std::span<Trip> trips);
+  void go_in(CallTrip& trip);
+  void run(CallTrip& trip);
+  void settle(CallTrip& trip);
+  void record(std::span<CallTrip* const> ran, std::span<CallTrip* const> next);
+  void run_all(std::span<CallTrip* const> trips);
   std::unique_ptr<State> state_;
 };
 

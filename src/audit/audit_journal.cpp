@@ -19,11 +19,6 @@ namespace {
 constexpr std::chrono::seconds kPatience{30};
 constexpr const char* kListed = "listed";
 
-std::string_view text_of(const json::object& record, std::string_view key) {
-  const json::value* value = record.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : "";
-}
-
 class AuditJournal final : public Journal {
  public:
   AuditJournal(Fd directory, AuditOptions options, SigningKey key)
@@ -47,19 +42,21 @@ class AuditJournal final : public Journal {
     return {};
   }
 
-  std::vector<Result<void>> write_all(std::vector<json::object> records) override {
+  std::vector<Result<void>> write_drafts(std::vector<DraftRecord> records) override {
     std::vector<Result<void>> results(records.size());
     std::vector<Group> groups;
     for (std::size_t i = 0; i < records.size(); ++i)
       results[i] = add(std::move(records[i]), i, groups);
     for (const Group& group : groups) {
       Result<void> written = list(*group.stream);
-      if (written) written = group.stream->writer->write(group.drafts, group.outcomes);
+      if (written) written = group.stream->writer->write(group.drafts);
       for (const std::size_t place : group.places)
         results[place] = written;
     }
     return results;
   }
+
+  Result<std::string> writer() override { return writers_.own(); }
 
   void tick() override {
     for (StreamWriter* each : all())
@@ -79,31 +76,21 @@ class AuditJournal final : public Journal {
   // Records that go into one stream together.
   struct Group {
     Stream* stream;
-    bool outcomes;
     std::vector<DraftRecord> drafts = {};
     std::vector<std::size_t> places = {};  // in the list of all
   };
 
-  Result<void> add(json::object record, std::size_t place, std::vector<Group>& groups) {
-    std::string_view tenant = text_of(record, "tenant");
+  Result<void> add(DraftRecord draft, std::size_t place, std::vector<Group>& groups) {
+    std::string_view tenant = draft.view().tenant;
     if (tenant.empty()) tenant = kNobody;
-    if (!is_stream_name(tenant))
-      return fail(Reason::unavailable, quoted(tenant) + " is no name of a tenant");
-    Stream* const own_stream = &stream(std::string(tenant));
-    const std::string_view kind = text_of(record, "record");
-    const bool outcome = kind == "outcome";
-    if (kind == "intent") {
-      auto own = writers_.own();
-      if (!own) return std::unexpected(std::move(own.error()));
-      record["writer"] = *own;
+    auto group = std::ranges::find_if(
+        groups, [&](const Group& each) { return each.stream->name == tenant; });
+    if (group == groups.end()) {
+      if (!is_stream_name(tenant))
+        return fail(Reason::unavailable, quoted(tenant) + " is no name of a tenant");
+      group = groups.insert(group, {&stream(std::string(tenant))});
     }
-    auto draft = DraftRecord::make(record);
-    if (!draft) return std::unexpected(std::move(draft.error()));
-    auto group = std::ranges::find_if(groups, [&](const Group& each) {
-      return each.stream == own_stream && each.outcomes == outcome;
-    });
-    if (group == groups.end()) group = groups.insert(group, {own_stream, outcome});
-    group->drafts.push_back(std::move(*draft));
+    group->drafts.push_back(std::move(draft));
     group->places.push_back(place);
     return {};
   }
@@ -128,8 +115,7 @@ class AuditJournal final : public Journal {
       auto record = DraftRecord::make(
           {{"record", "stream"}, {"stream", listed.name}, {"first", to_hex(*first)}});
       if (!record) return std::unexpected(std::move(record.error()));
-      if (auto said = stream(std::string(kNobody)).writer->write({&*record, 1}, false); !said)
-        return said;
+      if (auto said = stream(std::string(kNobody)).writer->write({&*record, 1}); !said) return said;
       if (auto made = open_private_file(directory->get(), kListed, O_WRONLY | O_CREAT); !made)
         return std::unexpected(std::move(made.error()));
     }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "audit/record_line.h"
 #include "base/json.h"
 #include "sallyport/error.h"
 
@@ -17,12 +18,17 @@ namespace sallyport {
 class Journal {
  public:
   virtual ~Journal() = default;
-  // Durable when it returns. The object gets `time`, `seq` and `prev`; it belongs to the stream of
-  // its `tenant`. The error is `unavailable`, and nothing of the record is in the log; an outcome
-  // is kept, and written as soon as something can be written again.
+  // Durable when it returns. The object gets `time`, `seq` and `prev`, an intent `writer` too; it
+  // belongs to the stream of its `tenant`. The error is `unavailable`, and nothing of the record is
+  // in the log; an outcome is kept, and written as soon as something can be written again.
   [[nodiscard]] Result<void> write(json::object record);
   // The same for several at once, which share their waits for the disk.
-  [[nodiscard]] virtual std::vector<Result<void>> write_all(std::vector<json::object> records) = 0;
+  [[nodiscard]] virtual std::vector<Result<void>> write_all(std::vector<json::object> records);
+  // The same for records that are texts already; intents name their `writer`.
+  [[nodiscard]] virtual std::vector<Result<void>> write_drafts(
+      std::vector<DraftRecord> records) = 0;
+  // This process, as long as it lives: intents without an outcome whose writer is gone are ended.
+  [[nodiscard]] virtual Result<std::string> writer() = 0;
   // To be called every second or so by a process that lives long: makes the checkpoints that time
   // asks for, and gives calls of writers that died their outcome. May take as long as a write.
   virtual void tick() {}

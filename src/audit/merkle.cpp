@@ -38,11 +38,10 @@ Hash node_hash(const Hash& left, const Hash& right) {
 }
 
 std::string to_hex(const Hash& hash) {
-  std::string text;
-  text.reserve(2 * hash.size());
-  for (const std::uint8_t byte : hash) {
-    text.push_back("0123456789abcdef"[byte >> 4]);
-    text.push_back("0123456789abcdef"[byte & 0xF]);
+  std::string text(2 * hash.size(), '0');
+  for (std::size_t i = 0; i < hash.size(); ++i) {
+    text[2 * i] = "0123456789abcdef"[hash[i] >> 4];
+    text[2 * i + 1] = "0123456789abcdef"[hash[i] & 0xF];
   }
   return text;
 }

@@ -1,19 +1,17 @@
 #include "audit/record_line.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdio>
+#include <chrono>
 #include <ctime>
 #include <vector>
 
+#include "base/canonical_object.h"
 #include "base/parse.h"
 #include "base/text.h"
 
 namespace sallyport {
 namespace {
 
-constexpr std::size_t kDeepest = 200;
 constexpr std::size_t kUsualLine = 1024;
 
 struct Field {
@@ -76,15 +74,24 @@ bool is_field_name(std::string_view key) {
 }  // namespace
 
 std::string time_text(std::int64_t microseconds) {
-  constexpr std::int64_t kSecond = 1'000'000;
-  const std::time_t seconds = microseconds / kSecond;
-  tm utc{};
-  ::gmtime_r(&seconds, &utc);
-  std::array<char, 64> text{};
-  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
-  std::snprintf(text.data() + length, text.size() - length, ".%06dZ",
-                static_cast<int>(microseconds % kSecond));
-  return text.data();
+  using namespace std::chrono;
+  const sys_time<std::chrono::microseconds> time{std::chrono::microseconds(microseconds)};
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss clock(time - day);
+  std::string text = "0000-00-00T00:00:00.000000Z";
+  const auto put = [&text](std::size_t last, std::uint64_t number) {
+    for (; number > 0; number /= 10)
+      text[last--] = static_cast<char>('0' + number % 10);
+  };
+  put(3, static_cast<std::uint64_t>(std::clamp(static_cast<int>(date.year()), 0, 9999)));
+  put(6, static_cast<unsigned>(date.month()));
+  put(9, static_cast<unsigned>(date.day()));
+  put(12, static_cast<std::uint64_t>(clock.hours().count()));
+  put(15, static_cast<std::uint64_t>(clock.minutes().count()));
+  put(18, static_cast<std::uint64_t>(clock.seconds().count()));
+  put(25, static_cast<std::uint64_t>(clock.subseconds().count()));
+  return text;
 }
 
 std::int64_t wall_clock_us() {
@@ -94,7 +101,8 @@ std::int64_t wall_clock_us() {
 }
 
 std::string escaped(std::string_view text) {
-  const std::string quoted = canonical_json(json::value(json::string(text)));
+  std::string quoted;
+  append_canonical_text(quoted, text);
   return quoted.substr(1, quoted.size() - 2);
 }
 
@@ -118,33 +126,55 @@ Result<DraftRecord> DraftRecord::make(const json::object& record) try {
   text.reserve(kUsualLine);
   for (const auto& [key, value] : members) {
     text.append(text.empty() ? "{\"" : ",\"").append(key).append("\":");
-    if (key == "seq") draft.seq_ = {text.size(), 1};
     append_canonical_json(text, *value);
   }
   text.push_back('}');
+  // What could be written and not be read would end the log.
+  if (!draft.find_parts()) return fail(Reason::unavailable, "the record does not say what it is");
+  return checked(std::move(draft));
+} catch (const std::exception& error) {
+  return fail(Reason::unavailable, std::string("the record cannot be written: ") + error.what());
+}
+
+Result<DraftRecord> DraftRecord::checked(DraftRecord draft) {
+  std::string& text = draft.text_;
   if (!is_utf8(text)) {
-    draft.seq_.begin = to_utf8(std::string_view(text).substr(0, draft.seq_.begin)).size();
     text = to_utf8(text);
+    if (!draft.find_parts()) draft.record_ = {};
   }
+  if (draft.record_.size == 0)
+    return fail(Reason::unavailable, "the record does not say what it is");
   if (draft.size() > kLongestRecord)
     return fail(Reason::unavailable,
                 "the record has " + std::to_string(text.size()) + " bytes, more than a record may",
                 "the most is " + std::to_string(kLongestRecord) +
                     " bytes; `audit: { arguments: hash }` keeps arguments out of it");
-  // What could be written and not be read would end the log.
-  const auto view = read_record(text);
-  if (!view) return fail(Reason::unavailable, "the record does not say what it is");
-  const auto part = [&text](std::string_view piece) {
-    return piece.empty() ? Part{}
-                         : Part{static_cast<std::size_t>(piece.data() - text.data()), piece.size()};
-  };
-  draft.prev_ = part(view->prev);
-  draft.record_ = part(view->record);
-  draft.call_id_ = part(view->call_id);
-  draft.writer_ = part(view->writer);
   return draft;
-} catch (const std::exception& error) {
-  return fail(Reason::unavailable, std::string("the record cannot be written: ") + error.what());
+}
+
+bool DraftRecord::find_parts() {
+  const auto found = read_record(text_);
+  if (!found) return false;
+  const auto part = [this](std::string_view piece) {
+    return piece.empty()
+               ? Part{}
+               : Part{static_cast<std::size_t>(piece.data() - text_.data()), piece.size()};
+  };
+  prev_ = part(found->prev);
+  record_ = part(found->record);
+  call_id_ = part(found->call_id);
+  tenant_ = part(found->tenant);
+  writer_ = part(found->writer);
+  seq_ = part(found->seq_text);
+  return true;
+}
+
+DraftRecord::Part* DraftRecord::part_of(std::string_view key) {
+  if (key == "record") return &record_;
+  if (key == "call_id") return &call_id_;
+  if (key == "tenant") return &tenant_;
+  if (key == "writer") return &writer_;
+  return nullptr;
 }
 
 void DraftRecord::append_line(std::string& out, std::uint64_t seq, const Hash& prev) const {
@@ -159,6 +189,7 @@ RecordView DraftRecord::view() const {
   RecordView view;
   view.record = text_of(record_);
   view.call_id = text_of(call_id_);
+  view.tenant = text_of(tenant_);
   view.writer = text_of(writer_);
   return view;
 }
@@ -185,6 +216,7 @@ std::optional<RecordView> read_record(std::string_view line) {
       const auto number = whole_number<std::uint64_t>(value);
       if (!number || (value.size() > 1 && value[0] == '0')) return std::nullopt;
       view.seq = *number;
+      view.seq_text = value;
       numbered = true;
     } else if (value.front() == '"') {
       for (const Field& field : kTexts)

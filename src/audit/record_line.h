@@ -23,6 +23,7 @@ constexpr std::size_t kTimeLength = 27;
 // canonical JSON has one way to escape, so they can be compared with `escaped` ones.
 struct RecordView {
   std::uint64_t seq = 0;
+  std::string_view seq_text;
   std::string_view prev, time, record, call_id, tenant, caller, tool, reason, status, writer;
 };
 
@@ -33,13 +34,17 @@ class DraftRecord {
   // they would make the line no JSON. The error is `unavailable`: too long, or no JSON at all.
   [[nodiscard]] static Result<DraftRecord> make(const json::object& record);
 
+  static constexpr std::size_t kDeepest = 200;  // that a value may be nested
+
   // Appends the line, without a line end.
   void append_line(std::string& out, std::uint64_t seq, const Hash& prev) const;
   [[nodiscard]] std::size_t size() const { return text_.size() + 100; }  // at most, as a line
   // What is in it, as read_record would find it in the line, without its place.
   [[nodiscard]] RecordView view() const;
+  [[nodiscard]] bool is_outcome() const { return text_of(record_) == "outcome"; }
 
  private:
+  friend class RecordBuilder;
   // A part of the text; the text itself may move.
   struct Part {
     std::size_t begin = 0, size = 0;
@@ -48,9 +53,15 @@ class DraftRecord {
     return std::string_view(text_).substr(part.begin, part.size);
   }
 
+  // The part that holds the text of this member; null: it is not asked for.
+  [[nodiscard]] Part* part_of(std::string_view key);
+  // What is true of every record, whoever made its text.
+  [[nodiscard]] static Result<DraftRecord> checked(DraftRecord draft);
+  [[nodiscard]] bool find_parts();
+
   std::string text_;  // the line that the record would be as the first of a log
   Part prev_, seq_;   // what its place changes
-  Part record_, call_id_, writer_;
+  Part record_, call_id_, tenant_, writer_;
 };
 
 // Finds the fields of a line in one pass. Nothing: it has no seq, prev and record, its keys are not

@@ -66,8 +66,8 @@ json::object unknown_outcome(const std::string& call_id,
 StreamWriter::StreamWriter(const Shared& shared, std::string name)
     : shared_(shared), name_(std::move(name)) {}
 
-Result<void> StreamWriter::write(std::span<const DraftRecord> records, bool keep) {
-  Waiting own{.records = records, .keep = keep};
+Result<void> StreamWriter::write(std::span<const DraftRecord> records) {
+  Waiting own{.records = records};
   return wait_for(own);
 }
 
@@ -116,7 +116,7 @@ Result<void> StreamWriter::wait_for(Waiting& own) {
 void StreamWriter::keep_outcomes(std::span<Waiting* const> batch) {
   for (const Waiting* each : batch)
     for (const DraftRecord& record : each->records)
-      if (each->keep && kept_.size() < kMostKept) kept_.push_back(record);
+      if (record.is_outcome() && kept_.size() < kMostKept) kept_.push_back(record);
 }
 
 Result<void> StreamWriter::commit(std::span<Waiting* const> batch) try {

@@ -26,8 +26,8 @@ class StreamWriter {
   };
   StreamWriter(const Shared& shared, std::string name);
 
-  // Durable when it returns. `keep` records that cannot be written now are written later.
-  [[nodiscard]] Result<void> write(std::span<const DraftRecord> records, bool keep);
+  // Durable when it returns. Outcomes that cannot be written now are written later.
+  [[nodiscard]] Result<void> write(std::span<const DraftRecord> records);
 
   enum class Task {
     begin,       // make the stream, with its first segment and checkpoint, if there is none
@@ -41,7 +41,6 @@ class StreamWriter {
  private:
   struct Waiting {
     std::span<const DraftRecord> records = {};
-    bool keep = false;
     std::optional<Task> task = {};
     bool done = false, leads = false;
     Result<void> result = {};

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <vector>
 
+#include "base/canonical_object.h"
 #include "base/json.h"
 
 namespace sallyport {
@@ -33,31 +35,17 @@ std::strong_ordering compare_with_double(Wide a, double b) {
   return b < whole ? std::strong_ordering::greater : std::strong_ordering::equal;
 }
 
-void append_text(std::string& out, std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  const auto is_plain = [](char c) {
-    return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+// Whether none of the next eight bytes is escaped: a control character, a quote or a backslash.
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+bool is_plain_word(const char* text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
+  std::uint64_t word = 0;
+  std::memcpy(&word, text, kWord);
+  // The high bit of every byte that is below `least`, if it is ASCII; others may be set beside it.
+  const auto below = [](std::uint64_t bytes, std::uint64_t least) {
+    return (bytes - kOnes * least) & ~bytes & kHigh;
   };
-  out.push_back('"');
-  while (!text.empty()) {
-    const auto plain =
-        static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
-    out.append(text.substr(0, plain));
-    text.remove_prefix(plain);
-    if (text.empty()) break;
-    const char c = text.front();
-    text.remove_prefix(1);
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20) {
-      out.append("\\u00");
-      out.push_back(kHex[byte / 16]);
-      out.push_back(kHex[byte % 16]);
-    } else {
-      out.push_back('\\');
-      out.push_back(c);
-    }
-  }
-  out.push_back('"');
+  return (below(word, 0x20) | below(word ^ kOnes * '"', 1) | below(word ^ kOnes * '\\', 1)) == 0;
 }
 
 template <class Number>
@@ -80,6 +68,28 @@ std::size_t hash_text(json::string_view text) {
 }
 
 }  // namespace
+
+void append_canonical_text(std::string& out, std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out.push_back('"');
+  std::size_t begin = 0;  // of what has not been written yet
+  for (std::size_t i = 0; i < text.size();) {
+    if (text.size() - i >= kWord && is_plain_word(text.data() + i)) {
+      i += kWord;
+      continue;
+    }
+    const char c = text[i++];
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text.substr(begin, i - 1 - begin));
+    begin = i;
+    if (byte < 0x20)
+      out.append("\\u00").append({kHex[byte / 16], kHex[byte % 16]});
+    else
+      out.append({'\\', c});
+  }
+  out.append(text.substr(begin)).push_back('"');
+}
 
 bool is_plain_json(const json::value& value, std::size_t max_depth) {
   switch (value.kind()) {
@@ -116,7 +126,7 @@ void append_canonical_json(std::string& out, const json::value& value) {
       append_number(out, value.get_double());
       break;
     case json::kind::string:
-      append_text(out, {value.get_string().data(), value.get_string().size()});
+      append_canonical_text(out, {value.get_string().data(), value.get_string().size()});
       break;
     case json::kind::array: {
       char before = '[';
@@ -128,26 +138,29 @@ void append_canonical_json(std::string& out, const json::value& value) {
       out.append(before == '[' ? "[]" : "]");
       break;
     }
-    case json::kind::object: {
-      std::vector<const json::key_value_pair*> members;
-      members.reserve(value.get_object().size());
-      for (const json::key_value_pair& member : value.get_object())
-        members.push_back(&member);
-      std::ranges::sort(members, {}, [](const json::key_value_pair* member) {
-        return std::string_view(member->key().data(), member->key().size());
-      });
-      char before = '{';
-      for (const json::key_value_pair* member : members) {
-        out.push_back(before);
-        append_text(out, {member->key().data(), member->key().size()});
-        out.push_back(':');
-        append_canonical_json(out, member->value());
-        before = ',';
-      }
-      out.append(before == '{' ? "{}" : "}");
+    case json::kind::object:
+      append_canonical_json(out, value.get_object());
       break;
-    }
   }
+}
+
+void append_canonical_json(std::string& out, const json::object& object) {
+  std::vector<const json::key_value_pair*> members;
+  members.reserve(object.size());
+  for (const json::key_value_pair& member : object)
+    members.push_back(&member);
+  std::ranges::sort(members, {}, [](const json::key_value_pair* member) {
+    return std::string_view(member->key().data(), member->key().size());
+  });
+  char before = '{';
+  for (const json::key_value_pair* member : members) {
+    out.push_back(before);
+    append_canonical_text(out, {member->key().data(), member->key().size()});
+    out.push_back(':');
+    append_canonical_json(out, member->value());
+    before = ',';
+  }
+  out.append(before == '{' ? "{}" : "}");
 }
 
 std::string canonical_json(const json::value& value) {

@@ -88,10 +88,10 @@ Sha256 digest_of(std::string_view bytes) {
 }
 
 std::string hex(const Sha256& digest) {
-  std::string text;
-  for (const std::uint8_t byte : digest) {
-    text.push_back("0123456789abcdef"[byte >> 4]);
-    text.push_back("0123456789abcdef"[byte & 0xF]);
+  std::string text(2 * digest.size(), '0');
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    text[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+    text[2 * i + 1] = "0123456789abcdef"[digest[i] & 0xF];
   }
   return text;
 }
@@ -119,9 +119,13 @@ std::string hmac_sha256_hex(std::string_view key, std::string_view bytes) {
     std::memcpy(block, key.data(), key.size());
   }
   std::string inner, outer;
-  for (const unsigned char byte : block) {
-    inner.push_back(static_cast<char>(byte ^ 0x36));
-    outer.push_back(static_cast<char>(byte ^ 0x5c));
+  inner.reserve(kBlock + bytes.size());
+  inner.resize(kBlock);
+  outer.reserve(kBlock + sizeof(Sha256));
+  outer.resize(kBlock);
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    inner[i] = static_cast<char>(block[i] ^ 0x36);
+    outer[i] = static_cast<char>(block[i] ^ 0x5c);
   }
   const Sha256 digest = sha256(inner.append(bytes));
   outer.append(reinterpret_cast<const char*>(digest.data()), digest.size());

@@ -96,6 +96,14 @@ void guard(Passage& passage, const auto& step) {
   }
 }
 
+std::vector<CallTrip*> trips_of(std::span<TogetherCall* const> calls) {
+  std::vector<CallTrip*> trips;
+  trips.reserve(calls.size());
+  for (const TogetherCall* call : calls)
+    trips.push_back(call->trip.get());
+  return trips;
+}
+
 Pass pass_all(std::span<const Gate> gates, Passage& passage) {
   for (const Gate& gate : gates)
     if (Pass block = gate.pass(passage)) return block;
@@ -103,6 +111,14 @@ Pass pass_all(std::span<const Gate> gates, Passage& passage) {
 }
 
 }  // namespace
+
+struct CallTrip {
+  explicit CallTrip(Passage entered) : passage(std::move(entered)) {}
+
+  Passage passage;
+  bool goes_on = false;  // the gates let it in, and its intent is recorded
+  bool ran = false;
+};
 
 // What a policy decides: it, and all that is made from it.
 struct InForce {
@@ -124,8 +140,8 @@ struct Boundary::State {
   mutable std::mutex mutex;  // for the pointer only: what it points to does not change
   std::shared_ptr<InForce> policy;
 
-  [[nodiscard]] std::vector<Result<void>> write(std::span<Trip* const> trips,
-                                                json::object (*record_of)(const Passage&));
+  [[nodiscard]] std::vector<Result<void>> write(std::span<CallTrip* const> outcomes,
+                                                std::span<CallTrip* const> intents);
 
   [[nodiscard]] std::shared_ptr<InForce> in_force() const {
     const std::lock_guard lock(mutex);
@@ -255,27 +271,38 @@ CallResult Boundary::decide(const CallRequest& request) const {
   return std::move(passage.result);
 }
 
-// A call on its way, and how far it came.
-struct Boundary::Trip {
-  Passage passage;
-  bool goes_on = false;  // the gates let it in
-  bool ran = false;
-};
-
 CallResult Boundary::call(const CallRequest& request, const CallStreams& streams) {
-  Trip trip{state_->enter(request, streams)};
-  travel({&trip, 1});
+  CallTrip trip{state_->enter(request, streams)};
+  CallTrip* const trips[] = {&trip};
+  record({}, trips);
+  run_all(trips);
+  record(trips, {});
   return std::move(trip.passage.result);
 }
 
 void Boundary::call_together(std::span<TogetherCall> calls) {
-  std::vector<Trip> trips;
-  trips.reserve(calls.size());
+  std::vector<TogetherCall*> all;
+  all.reserve(calls.size());
   for (TogetherCall& call : calls)
-    trips.push_back({state_->enter(call.request, call.streams)});
-  travel(trips);
-  for (std::size_t i = 0; i < calls.size(); ++i)
-    calls[i].result = std::move(trips[i].passage.result);
+    all.push_back(&call);
+  end_and_begin({}, all);
+  run_begun(all);
+  end_and_begin(all, {});
+}
+
+void Boundary::end_and_begin(std::span<TogetherCall* const> ran,
+                             std::span<TogetherCall* const> next) {
+  for (TogetherCall* call : next)
+    call->trip = std::make_shared<CallTrip>(state_->enter(call->request, call->streams));
+  record(trips_of(ran), trips_of(next));
+  for (TogetherCall* call : ran) {
+    call->result = std::move(call->trip->passage.result);
+    call->trip.reset();
+  }
+}
+
+void Boundary::run_begun(std::span<TogetherCall* const> calls) {
+  run_all(trips_of(calls));
 }
 
 bool Boundary::is_inline(const std::string& tool) const {
@@ -284,63 +311,85 @@ bool Boundary::is_inline(const std::string& tool) const {
   return function != now->functions.end() && function->second.tool.tier != Tier::thread;
 }
 
-std::vector<Result<void>> Boundary::State::write(std::span<Trip* const> trips,
-                                                 json::object (*record_of)(const Passage&)) {
-  if (trips.empty()) return {};
+// In the order of `outcomes` and then `intents`.
+std::vector<Result<void>> Boundary::State::write(std::span<CallTrip* const> outcomes,
+                                                 std::span<CallTrip* const> intents) {
+  const std::size_t count = outcomes.size() + intents.size();
+  if (count == 0) return {};
   try {
-    const WriteWatch::Write watched(writes, trips.size());
-    std::vector<json::object> records;
-    records.reserve(trips.size());
-    for (const Trip* trip : trips)
-      records.push_back(record_of(trip->passage));
-    return journal->write_all(std::move(records));
+    const WriteWatch::Write watched(writes, count);
+    std::vector<Result<void>> results(count);
+    std::vector<DraftRecord> drafts;
+    std::vector<std::size_t> places;
+    drafts.reserve(count);
+    places.reserve(count);
+    const auto add = [&](std::size_t place, Result<DraftRecord> draft) {
+      if (!draft) {
+        results[place] = std::unexpected(std::move(draft.error()));
+      } else {
+        drafts.push_back(std::move(*draft));
+        places.push_back(place);
+      }
+    };
+    for (std::size_t i = 0; i < outcomes.size(); ++i)
+      add(i, outcome_record(outcomes[i]->passage));
+    const auto writer = intents.empty() ? Result<std::string>() : journal->writer();
+    for (std::size_t i = 0; i < intents.size(); ++i)
+      add(outcomes.size() + i,
+          writer ? intent_record(intents[i]->passage, *writer) : std::unexpected(writer.error()));
+    auto written = journal->write_drafts(std::move(drafts));
+    for (std::size_t i = 0; i < places.size(); ++i)
+      results[places[i]] = std::move(written[i]);
+    return results;
   } catch (const std::exception& error) {  // out of memory
-    return {trips.size(), fail(Reason::unavailable, to_utf8(error.what()))};
+    return {count, fail(Reason::unavailable, to_utf8(error.what()))};
   }
 }
 
-// The path of every call. Records of several are written at once.
-void Boundary::travel(std::span<Trip> trips) {
-  std::vector<Trip*> going;
-  for (Trip& trip : trips) {
-    guard(trip.passage, [&] { go_in(trip); });
-    if (trip.goes_on) going.push_back(&trip);
+// Between the steps of every call: `next` go in, `ran` come out. Their records are written at once.
+void Boundary::record(std::span<CallTrip* const> ran, std::span<CallTrip* const> next) {
+  std::vector<CallTrip*> going;
+  going.reserve(next.size());
+  for (CallTrip* trip : next) {
+    guard(trip->passage, [&] { go_in(*trip); });
+    if (trip->goes_on) going.push_back(trip);
   }
-  const auto intents = state_->write(going, intent_record);
-  for (std::size_t i = 0; i < going.size(); ++i) {
-    Passage& passage = going[i]->passage;
-    if (intents[i]) {
-      passage.note("intent");
-      guard(passage, [&] { run(*going[i]); });
-    } else {
-      const Error& error = intents[i].error();
-      stop(passage, {Reason::unavailable, "audit", "the call cannot be recorded: " + error.message,
-                     error.hint});
-    }
-  }
-  std::vector<Trip*> all;
-  for (Trip& trip : trips) {
-    settle(trip);
-    all.push_back(&trip);
-  }
-  const auto outcomes = state_->write(all, outcome_record);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    Passage& passage = all[i]->passage;
-    if (!outcomes[i]) {
-      const Error& error = outcomes[i].error();
+  const auto written = state_->write(ran, going);
+  for (std::size_t i = 0; i < ran.size(); ++i) {
+    Passage& passage = ran[i]->passage;
+    if (!written[i]) {
+      const Error& error = written[i].error();
       stop(passage, {Reason::unavailable, "audit",
-                     std::string(all[i]->ran ? "the call ran" : "the call was refused") +
+                     std::string(ran[i]->ran ? "the call ran" : "the call was refused") +
                          ", but its outcome cannot be recorded: " + error.message,
-                     error.hint, all[i]->ran ? Status::error : Status::blocked});
+                     error.hint, ran[i]->ran ? Status::error : Status::blocked});
     }
     passage.note("outcome");
     passage.result.stages = std::move(passage.stages);
+  }
+  for (std::size_t i = 0; i < going.size(); ++i) {
+    Passage& passage = going[i]->passage;
+    if (const auto& intent = written[ran.size() + i]; intent) {
+      passage.note("intent");
+    } else {
+      going[i]->goes_on = false;
+      stop(passage,
+           {Reason::unavailable, "audit", "the call cannot be recorded: " + intent.error().message,
+            intent.error().hint});
+    }
+  }
+}
+
+void Boundary::run_all(std::span<CallTrip* const> trips) {
+  for (CallTrip* trip : trips) {
+    if (trip->goes_on) guard(trip->passage, [&] { run(*trip); });
+    settle(*trip);
   }
 }
 
 CallResult Boundary::refuse(const CallRequest& request, Reason reason, std::string rule,
                             std::string message, std::string hint) {
-  Trip trip{state_->enter(request, kNoStreams)};
+  CallTrip trip{state_->enter(request, kNoStreams)};
   Passage& passage = trip.passage;
   // For the record: who it was, as far as that is known.
   [[maybe_unused]] const Pass unknown = identify(passage);
@@ -352,15 +401,15 @@ CallResult Boundary::refuse(const CallRequest& request, Reason reason, std::stri
     }
   stop(passage, {reason, std::move(rule), std::move(message), std::move(hint)});
   settle(trip);
-  Trip* const trips[] = {&trip};
-  if (const auto written = state_->write(trips, outcome_record).front(); !written)
+  CallTrip* const trips[] = {&trip};
+  if (const auto written = state_->write(trips, {}).front(); !written)
     stop(passage, {Reason::unavailable, "audit",
                    "the call was refused, and that cannot be recorded: " + written.error().message,
                    written.error().hint});
   return std::move(passage.result);
 }
 
-void Boundary::go_in(Trip& trip) {
+void Boundary::go_in(CallTrip& trip) {
   Passage& passage = trip.passage;
   Pass refused = State::way_in(passage);
   passage.note("gates");
@@ -371,7 +420,7 @@ void Boundary::go_in(Trip& trip) {
     trip.goes_on = true;
 }
 
-void Boundary::run(Trip& trip) {
+void Boundary::run(CallTrip& trip) {
   Passage& passage = trip.passage;
   Pass not_run = run_tool(passage);
   passage.note("run");
@@ -387,7 +436,7 @@ void Boundary::run(Trip& trip) {
   trip.ran = true;
 }
 
-void Boundary::settle(Trip& trip) {
+void Boundary::settle(CallTrip& trip) {
   Ledger& ledger = *state_->ledger;
   Passage& passage = trip.passage;
   CallResult& result = passage.result;

@@ -1,8 +1,9 @@
 #include "boundary/records.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 
+#include "audit/record_builder.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "boundary/redactions.h"
@@ -18,18 +19,13 @@ std::string name(std::string_view text) {
   return to_utf8(text.substr(0, kLongestName));
 }
 
-json::object call_record(std::string_view kind, const Passage& passage) {
-  json::object record{{"record", kind},
-                      {"call_id", passage.result.call_id},
-                      {"caller", name(passage.request.caller)},
-                      {"tool", name(passage.request.tool)},
-                      {"policy", passage.shared.rules.hash}};
-  if (passage.caller != nullptr) record["tenant"] = passage.caller->tenant;
-  if (!passage.address.empty()) record["address"] = passage.address;
-  if (!passage.request.key_id.empty()) record["key"] = name(passage.request.key_id);
-  if (passage.purpose == Passage::Purpose::dry_run) record["dry_run"] = true;
-  if (!passage.request.trace.empty()) record["trace"] = name(passage.request.trace);
-  return record;
+void add_if_any(RecordBuilder& record, std::string_view key, std::string_view value) {
+  if (!value.empty()) record.text(key, value);
+}
+
+template <class List>
+void add_list_if_any(RecordBuilder& record, std::string_view key, const List& list) {
+  if (!list.empty()) record.value(key, json::value_from(list));
 }
 
 json::array names_of(const json::object& arguments) {
@@ -39,25 +35,33 @@ json::array names_of(const json::object& arguments) {
   return names;
 }
 
-// What was asked for. The digest is there whatever the policy says: two calls can be compared, and
-// a call can be proved to have had certain arguments, without showing them to whoever reads the
-// log. Only validated values are shown; the request of a call that was refused could hold anything.
-void add_arguments(const Passage& passage, const json::object& arguments, bool validated,
-                   json::object& record) {
-  record["arguments_hmac"] =
-      hmac_sha256_hex(passage.shared.digest_key, canonical_json(json::value(arguments)));
+// Only validated values are shown; the request of a call that was refused could hold anything.
+void add_shown_arguments(const Passage& passage, RecordBuilder& record) {
   const std::string& way = passage.shared.rules.audit.arguments;
-  if (way == "full" && validated) {
-    record["arguments"] = arguments;
-  } else if (way == "redacted" && validated) {
-    json::value shown(arguments);
-    RedactionCounts ignored;
+  if (way == "full") {
+    record.value("arguments", passage.arguments);
+  } else if (way == "redacted") {
     const auto redactions = record_redactions();
-    if (redactions && make_shown(*redactions, shown, ignored))
-      record["arguments"] = std::move(shown);
+    json::object shown(passage.arguments);
+    RedactionCounts ignored;
+    // The names are the policy's own.
+    const bool good = redactions && std::ranges::all_of(shown, [&](auto& argument) {
+                        return make_shown(*redactions, argument.value(), ignored);
+                      });
+    if (good)
+      record.value("arguments", shown);
     else
-      record["argument_names"] = names_of(arguments);
+      record.value("argument_names", names_of(passage.arguments));
   }
+}
+
+// The digest is there whatever the policy says: two calls can be compared, and a call can be proved
+// to have had certain arguments, without showing them to whoever reads the log.
+void add_arguments_digest(const Passage& passage, const json::object& arguments,
+                          RecordBuilder& record) {
+  std::string text;
+  append_canonical_json(text, arguments);
+  record.text("arguments_hmac", hmac_sha256_hex(passage.shared.digest_key, text));
 }
 
 // Prices are per unit, in whatever currency the policy thinks in.
@@ -81,17 +85,18 @@ std::optional<double> cost_of(const CallResult& result,
   return std::round(cost * 1e9) / 1e9;  // a record is no place for rounding noise
 }
 
-json::object usage_record(const Usage& usage) {
-  json::object record{{"wall_us", usage.wall_us},
-                      {"cpu_user_us", usage.cpu_user_us},
-                      {"cpu_system_us", usage.cpu_system_us},
-                      {"peak_memory_bytes", usage.peak_memory_bytes},
-                      {"processes", usage.processes},
-                      {"output_bytes", usage.output_bytes},
-                      {"final", usage.final}};
-  if (usage.read_bytes) record["read_bytes"] = *usage.read_bytes;
-  if (usage.write_bytes) record["write_bytes"] = *usage.write_bytes;
-  return record;
+void add_usage(const Usage& usage, RecordBuilder& record) {
+  CanonicalObject object = record.object("usage");
+  object.number("cpu_system_us", usage.cpu_system_us);
+  object.number("cpu_user_us", usage.cpu_user_us);
+  object.flag("final", usage.final);
+  object.number("output_bytes", usage.output_bytes);
+  object.number("peak_memory_bytes", usage.peak_memory_bytes);
+  object.number("processes", usage.processes);
+  if (usage.read_bytes) object.number("read_bytes", *usage.read_bytes);
+  object.number("wall_us", usage.wall_us);
+  if (usage.write_bytes) object.number("write_bytes", *usage.write_bytes);
+  object.close();
 }
 
 // Of all that goes back to the caller, whole.
@@ -102,72 +107,118 @@ std::string output_digest(const CallResult& result) {
   return sha256_hex(all);
 }
 
-void add_run(const Passage& passage, json::object& record) {
-  const CallResult& result = passage.result;
-  record["tier"] = result.tier;
-  record["usage"] = usage_record(result.usage);
-  record["output_sha256"] = output_digest(result);
-  if (result.truncated) record["truncated"] = true;
-  if (!result.redactions.empty()) record["redactions"] = json::value_from(result.redactions);
-  if (!result.limits_hit.empty()) record["limits_hit"] = json::value_from(result.limits_hit);
-  if (!result.layers.empty()) {
-    json::object layers;
-    for (const Layer& layer : result.layers)
-      layers[layer.name] = layer.value;
-    record["layers"] = std::move(layers);
+void add_artifacts(const CallResult& result, RecordBuilder& record) {
+  json::array artifacts;
+  for (const Artifact& artifact : result.artifacts) {
+    if (artifacts.size() == kMostFindings) break;
+    artifacts.push_back(json::object{{"name", name(artifact.name)}, {"size", artifact.size}});
   }
-  if (!result.refused_syscalls.empty()) {
-    json::object refused;
-    for (const auto& [call, count] : result.refused_syscalls)
-      refused[call] = count;
-    record["refused_syscalls"] = std::move(refused);
+  if (!artifacts.empty()) record.value("artifacts", artifacts);
+}
+
+void add_findings(const CallResult& result, RecordBuilder& record) {
+  json::array findings;
+  for (const Finding& finding : result.findings) {
+    if (findings.size() == kMostFindings) break;
+    findings.push_back(json::object{{"kind", finding.kind}, {"path", name(finding.path)}});
   }
-  if (!result.findings.empty()) {
-    json::array findings;
-    for (const Finding& finding : result.findings) {
-      if (findings.size() == kMostFindings) break;
-      findings.push_back(json::object{{"kind", finding.kind}, {"path", name(finding.path)}});
-    }
-    record["findings"] = std::move(findings);
-  }
-  if (!result.artifacts.empty()) {
-    json::array artifacts;
-    for (const Artifact& artifact : result.artifacts) {
-      if (artifacts.size() == kMostFindings) break;
-      artifacts.push_back(json::object{{"name", name(artifact.name)}, {"size", artifact.size}});
-    }
-    record["artifacts"] = std::move(artifacts);
-  }
-  if (const auto cost = cost_of(result, passage.shared.rules.audit.price)) record["cost"] = *cost;
+  if (!findings.empty()) record.value("findings", findings);
+}
+
+void add_layers(const CallResult& result, RecordBuilder& record) {
+  json::object layers;
+  for (const Layer& layer : result.layers)
+    layers[layer.name] = layer.value;
+  if (!layers.empty()) record.value("layers", layers);
+}
+
+void add_refused_syscalls(const CallResult& result, RecordBuilder& record) {
+  json::object refused;
+  for (const auto& [call, count] : result.refused_syscalls)
+    refused[call] = count;
+  if (!refused.empty()) record.value("refused_syscalls", refused);
+}
+
+void add_stages(const Passage& passage, RecordBuilder& record) {
+  CanonicalObject stages = record.object("stages");
+  for (const Timing& stage : passage.stages)
+    stages.number(stage.step + "_us", stage.microseconds);
+  stages.close();
+}
+
+// Who called, at the beginning and the end of the keys.
+void add_caller(const Passage& passage, RecordBuilder& record) {
+  record.text("call_id", passage.result.call_id);
+  record.text("caller", name(passage.request.caller));
+}
+void add_tool(const Passage& passage, RecordBuilder& record) {
+  record.text("tool", name(passage.request.tool));
+  add_if_any(record, "trace", name(passage.request.trace));
+}
+
+// A record is made of many parts; what goes wrong in one of them refuses this call and no other.
+Result<DraftRecord> build(const auto& add_members) try {
+  RecordBuilder record;
+  add_members(record);
+  return record.finish();
+} catch (const std::exception& error) {
+  return fail(Reason::unavailable, std::string("the record cannot be written: ") + error.what());
 }
 
 }  // namespace
 
-json::object intent_record(const Passage& passage) {
-  json::object record = call_record("intent", passage);
-  record["envelope"] = passage.envelope->hash;
-  record["decision"] = "allowed";
-  add_arguments(passage, passage.arguments, true, record);
-  return record;
+Result<DraftRecord> intent_record(const Passage& passage, std::string_view writer) {
+  return build([&](RecordBuilder& record) {
+    add_if_any(record, "address", passage.address);
+    add_shown_arguments(passage, record);
+    add_arguments_digest(passage, passage.arguments, record);
+    add_caller(passage, record);
+    record.text("decision", "allowed");
+    record.text("envelope", passage.envelope->hash);
+    add_if_any(record, "key", name(passage.request.key_id));
+    record.text("policy", passage.shared.rules.hash);
+    record.text("record", "intent");
+    record.text("tenant", passage.caller->tenant);
+    add_tool(passage, record);
+    record.text("writer", writer);
+  });
 }
 
-json::object outcome_record(const Passage& passage) {
+Result<DraftRecord> outcome_record(const Passage& passage) {
   const CallResult& result = passage.result;
-  json::object record = call_record("outcome", passage);
-  record["status"] = name_of(result.status);
-  if (result.reason != Reason::none) record["reason"] = name_of(result.reason);
-  if (!result.rule.empty()) record["rule"] = result.rule;
-  if (!result.missing.empty()) record["missing"] = json::value_from(result.missing);
-  if (result.exit_code) record["exit_code"] = *result.exit_code;
-  // A call that was refused has no other record.
-  if (result.status == Status::blocked || result.status == Status::pending)
-    add_arguments(passage, passage.request.arguments, false, record);
-  if (!result.tier.empty()) add_run(passage, record);
-  json::object stages;
-  for (const Timing& stage : passage.stages)
-    stages[stage.step + "_us"] = stage.microseconds;
-  record["stages"] = std::move(stages);
-  return record;
+  const bool ran = !result.tier.empty();
+  return build([&](RecordBuilder& record) {
+    add_if_any(record, "address", passage.address);
+    // A call that was refused has no other record.
+    if (result.status == Status::blocked || result.status == Status::pending)
+      add_arguments_digest(passage, passage.request.arguments, record);
+    if (ran) add_artifacts(result, record);
+    add_caller(passage, record);
+    if (ran)
+      if (const auto cost = cost_of(result, passage.shared.rules.audit.price))
+        record.value("cost", *cost);
+    if (passage.purpose == Passage::Purpose::dry_run) record.flag("dry_run", true);
+    if (result.exit_code) record.number("exit_code", *result.exit_code);
+    if (ran) add_findings(result, record);
+    add_if_any(record, "key", name(passage.request.key_id));
+    if (ran) add_layers(result, record);
+    if (ran) add_list_if_any(record, "limits_hit", result.limits_hit);
+    add_list_if_any(record, "missing", result.missing);
+    if (ran) record.text("output_sha256", output_digest(result));
+    record.text("policy", passage.shared.rules.hash);
+    if (result.reason != Reason::none) record.text("reason", name_of(result.reason));
+    record.text("record", "outcome");
+    if (ran) add_list_if_any(record, "redactions", result.redactions);
+    if (ran) add_refused_syscalls(result, record);
+    add_if_any(record, "rule", result.rule);
+    add_stages(passage, record);
+    record.text("status", name_of(result.status));
+    if (passage.caller != nullptr) record.text("tenant", passage.caller->tenant);
+    if (ran) record.text("tier", result.tier);
+    add_tool(passage, record);
+    if (ran && result.truncated) record.flag("truncated", true);
+    if (ran) add_usage(result.usage, record);
+  });
 }
 
 }  // namespace sallyport

@@ -179,10 +179,14 @@ void HttpSession::take_answer(Answer answer) {
   if (io_->get_executor().running_in_this_thread() && !sleeper_)
     return accept_answer(std::move(answer));
   asio::post(*io_, [weak = weak_from_this(), answer = std::move(answer)]() mutable {
-    if (const auto self = weak.lock())
-      self->accept_answer(std::move(answer));
-    else if (answer.stream)
-      answer.stream->abandon();
+    const auto self = weak.lock();
+    if (self == nullptr) {
+      if (answer.stream) answer.stream->abandon();
+      return;
+    }
+    self->accept_answer(std::move(answer));
+    // Nothing of the session is at work here: it can go on at once.
+    if (self->answer_ && self->sleeper_) std::exchange(self->sleeper_, nullptr)();
   });
 }
 
@@ -192,7 +196,6 @@ void HttpSession::accept_answer(Answer answer) {
     return;
   }
   answer_ = std::move(answer);
-  wake();
 }
 
 void HttpSession::look_at_stream() {

@@ -16,36 +16,37 @@ Moment wall_clock() {
   return std::chrono::duration_cast<Moment>(std::chrono::system_clock::now().time_since_epoch());
 }
 
-std::vector<std::string_view> split(std::string_view path) {
-  std::vector<std::string_view> parts;
-  path.remove_prefix(std::min<std::size_t>(1, path.size()));
-  while (true) {
-    const std::size_t slash = path.find('/');
-    parts.push_back(path.substr(0, slash));
-    if (slash == std::string_view::npos) return parts;
-    path.remove_prefix(slash + 1);
-  }
+// The part of the path up to the next slash, which is taken off; none: there is no more.
+std::optional<std::string_view> next_part(std::string_view& path) {
+  if (path.empty()) return std::nullopt;
+  path.remove_prefix(1);
+  const std::size_t end = std::min(path.find('/'), path.size());
+  const std::string_view part = path.substr(0, end);
+  path.remove_prefix(end);
+  return part;
 }
 
 // Whether the path is one of the pattern; what the placeholders stand for.
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
-  const auto wanted = split(pattern), given = split(path);
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (i >= given.size()) return std::nullopt;
-    if (wanted[i].ends_with("+}")) {
-      const auto rest = static_cast<std::size_t>(given[i].data() - path.data());
-      parts.emplace_back(path.substr(rest));
-      return parts.back().empty() ? std::nullopt : std::optional(std::move(parts));
+  while (const auto wanted = next_part(pattern)) {
+    const std::string_view rest = path;
+    const auto given = next_part(path);
+    if (!given) return std::nullopt;
+    if (wanted->ends_with("+}")) {
+      if (rest.size() <= 1) return std::nullopt;
+      parts.emplace_back(rest.substr(1));
+      return parts;
     }
-    if (wanted[i].starts_with('{')) {
-      if (given[i].empty()) return std::nullopt;
-      parts.emplace_back(given[i]);
-    } else if (wanted[i] != given[i]) {
+    if (wanted->starts_with('{')) {
+      if (given->empty()) return std::nullopt;
+      parts.emplace_back(*given);
+    } else if (*wanted != *given) {
       return std::nullopt;
     }
   }
-  return wanted.size() == given.size() ? std::optional(std::move(parts)) : std::nullopt;
+  if (!path.empty()) return std::nullopt;
+  return parts;
 }
 
 // The credential of a request; empty: it has none. Two of them are a mistake or a trick.

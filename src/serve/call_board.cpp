@@ -77,22 +77,26 @@ void ServedCall::flush_partial() {
   partial_.clear();
 }
 
-void ServedCall::finish(const CallResult& result) {
+void ServedCall::end(const CallResult& result) {
+  const std::lock_guard lock(mutex_);
+  if (result_ != nullptr) return;
+  flush_partial();
+  result_ = std::make_shared<const EndedCall>(
+      EndedCall{.json = json::serialize(to_json(result)), .collected = result.collected});
+  if (!readers_.empty() || !events_.empty()) {
+    add_event("result", result_->json);
+    for (const auto& reader : readers_)
+      reader->close();
+    readers_.clear();
+  }
+  cancel_.reset();  // calls that have ended are kept, and descriptors are few
+}
+
+void ServedCall::announce(const CallResult& result) {
   std::vector<Then> waiting;
   {
     const std::lock_guard lock(mutex_);
-    if (result_ != nullptr) return;
-    flush_partial();
-    result_ = std::make_shared<const EndedCall>(
-        EndedCall{.json = json::serialize(to_json(result)), .collected = result.collected});
-    if (!readers_.empty() || !events_.empty()) {
-      add_event("result", result_->json);
-      for (const auto& reader : readers_)
-        reader->close();
-      readers_.clear();
-    }
     waiting.swap(waiting_);
-    cancel_.reset();  // calls that have ended are kept, and descriptors are few
   }
   for (const auto& then : waiting)
     then(result, *result_);

@@ -43,7 +43,13 @@ class ServedCall {
   // A piece of what the tool wrote. Bytes that are not whole characters yet wait for the next one.
   void add_output(std::string_view stream, std::string_view bytes);
   // Nothing more will come.
-  void finish(const CallResult& result);
+  void finish(const CallResult& result) {
+    end(result);
+    announce(result);
+  }
+  // The same in two steps: the result is there; those who wait for it are called.
+  void end(const CallResult& result);
+  void announce(const CallResult& result);
 
   // None: it has not ended.
   [[nodiscard]] std::shared_ptr<const EndedCall> result() const;

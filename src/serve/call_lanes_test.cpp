@@ -22,7 +22,7 @@ class CallLanesOrder : public testing::Test {
     static char places[256];
     return reinterpret_cast<PendingCall*>(&places[static_cast<unsigned char>(name)]);
   }
-  static std::string names_of(const std::vector<CallLanes::Call>& calls) {
+  static std::string names_of(std::span<const CallLanes::Call> calls) {
     std::string names;
     for (const auto& each : calls)
       for (char name = 'a'; name <= 'z'; ++name)
@@ -32,9 +32,10 @@ class CallLanesOrder : public testing::Test {
   CallLanes lanes(LaneLimits limits) {
     return CallLanes(
         *queue_,
-        [this](const std::vector<CallLanes::Call>& calls) {
+        [this](std::span<const CallLanes::Call> ended, std::span<const CallLanes::Call> calls) {
           const std::lock_guard lock(mutex_);
-          ran_.push_back(names_of(calls));
+          if (!calls.empty()) ran_.push_back(names_of(calls));
+          ended_ += names_of(ended);
         },
         limits);
   }
@@ -56,6 +57,7 @@ class CallLanesOrder : public testing::Test {
   std::promise<void> hold_;
   std::mutex mutex_;
   std::vector<std::string> ran_;
+  std::string ended_;
   std::unique_ptr<CallQueue> queue_ =
       std::make_unique<CallQueue>(QueueLimits{.workers = 1, .workers_of_one = 1, .calls = 3});
 };
@@ -75,6 +77,21 @@ TEST_F(CallLanesOrder, TenantsAreNeverMixedAndTakeTurns) {
     ASSERT_TRUE(lanes.push("loud", 1, call(name)));
   ASSERT_TRUE(lanes.push("quiet", 1, call('q')));
   EXPECT_THAT(release(), ElementsAre("ab", "q", "cd"));
+  EXPECT_EQ(ended_, "abqcd");
+}
+
+TEST_F(CallLanesOrder, WhatHasRunIsEndedWhenTheNextBegin) {
+  std::vector<std::string> steps;
+  CallLanes lanes(
+      *queue_,
+      [&steps](std::span<const CallLanes::Call> ran, std::span<const CallLanes::Call> next) {
+        steps.push_back(names_of(ran) + ">" + names_of(next));
+      },
+      {.together = 2});
+  for (const char name : {'a', 'b', 'c', 'd', 'e'})
+    ASSERT_TRUE(lanes.push("acme", 1, call(name)));
+  release();
+  EXPECT_THAT(steps, ElementsAre(">ab", "ab>cd", "cd>e", "e>"));
 }
 
 TEST_F(CallLanesOrder, ATenantHasARoomOfItsOwn) {
@@ -99,13 +116,15 @@ TEST_F(CallLanesOrder, WithoutAPlaceInTheQueueACallIsRefusedAndNothingIsKept) {
 TEST(CallLanes, EveryCallRunsOnceWhateverTheThreads) {
   constexpr int kThreads = 4, kCalls = 2000;
   auto queue = std::make_unique<CallQueue>(QueueLimits{.workers = 8, .workers_of_one = 8});
-  std::atomic<int> ran = 0;
-  CallLanes lanes(*queue,
-                  [&ran](const std::vector<CallLanes::Call>& calls) {
-                    for (const auto& call : calls)
-                      ran += call == nullptr ? 1 : 1000;
-                  },
-                  {.calls = kThreads * kCalls});
+  std::atomic<int> ran = 0, ended = 0;
+  CallLanes lanes(
+      *queue,
+      [&](std::span<const CallLanes::Call> done, std::span<const CallLanes::Call> next) {
+        for (const auto& call : next)
+          ran += call == nullptr ? 1 : 1000;
+        ended += static_cast<int>(done.size());
+      },
+      {.calls = kThreads * kCalls});
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < kThreads; ++i)
@@ -116,6 +135,7 @@ TEST(CallLanes, EveryCallRunsOnceWhateverTheThreads) {
   }
   queue.reset();
   EXPECT_EQ(ran, kThreads * kCalls);
+  EXPECT_EQ(ended, kThreads * kCalls);
   EXPECT_EQ(lanes.waiting(), 0U);
 }
 

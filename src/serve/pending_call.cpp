@@ -68,11 +68,17 @@ void tell(Service& service, const Policy& policy, const CallRequest& request,
   if (service.traces != nullptr) service.traces->record(result, labels, request.trace, total_us);
 }
 
-void finish(PendingCall& call, const CallResult& result) {
+// The call has its result; nobody has been told yet.
+void end(PendingCall& call, const CallResult& result) {
   tell(call.service, call.policy, call.made.request, call.tenant, result,
        (monotonic_ns() - call.arrived_ns) / 1000);
-  call.served->finish(result);
+  call.served->end(result);
   call.service.board.ended(call.served, std::chrono::steady_clock::now());
+}
+
+void finish(PendingCall& call, const CallResult& result) {
+  end(call, result);
+  call.served->announce(result);
 }
 
 // False: the body cannot be read, and the call has its answer.
@@ -98,22 +104,29 @@ void run_call(PendingCall& call) {
                               : boundary.call(call.made.request, call.made.streams));
 }
 
-void run_together(std::span<const std::shared_ptr<PendingCall>> calls) {
-  std::vector<PendingCall*> going;
-  std::vector<TogetherCall> made;
-  for (const auto& call : calls) {
+void step_together(std::span<const std::shared_ptr<PendingCall>> ran,
+                   std::span<const std::shared_ptr<PendingCall>> next) {
+  std::vector<PendingCall*> ending;
+  std::vector<TogetherCall*> done, going;
+  for (const auto& call : ran) {
+    if (call->made.trip == nullptr) continue;  // its body could not be read
+    ending.push_back(call.get());
+    done.push_back(&call->made);
+  }
+  for (const auto& call : next) {
     if (!read_body(*call)) continue;
     // A function cannot be stopped; one that has not begun can.
     if (call->served->is_cancelled()) call->made.streams.cancel = call->served->cancel_descriptor();
-    going.push_back(call.get());
-    made.push_back(std::move(call->made));
+    going.push_back(&call->made);
   }
-  if (going.empty()) return;
-  going.front()->service.boundary.call_together(made);
-  for (std::size_t i = 0; i < going.size(); ++i) {
-    going[i]->made = std::move(made[i]);
-    finish(*going[i], going[i]->made.result);
-  }
+  Boundary& boundary = (ran.empty() ? next : ran).front()->service.boundary;
+  boundary.end_and_begin(done, going);
+  for (PendingCall* call : ending)
+    end(*call, call->made.result);
+  // All at once: the thread that sends them wakes up for the first and finds the others.
+  for (PendingCall* call : ending)
+    call->served->announce(call->made.result);
+  boundary.run_begun(going);
 }
 
 void turn_away(PendingCall& call) {

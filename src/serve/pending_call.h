@@ -32,7 +32,9 @@ struct PendingCall {
 
 // Takes the call through the boundary and gives its answer.
 void run_call(PendingCall& call);
-void run_together(std::span<const std::shared_ptr<PendingCall>> calls);
+// The same for many in steps: gives those that have run their answers, and runs the next ones.
+void step_together(std::span<const std::shared_ptr<PendingCall>> ran,
+                   std::span<const std::shared_ptr<PendingCall>> next);
 
 // The answer to a call for which there is no room.
 void turn_away(PendingCall& call);

@@ -28,7 +28,7 @@ struct Service {
   std::function<Result<void>()> can_run;  // whether there is a launcher
   std::atomic<bool>& ready;               // false: draining
   Traces* traces = nullptr;               // none: nobody collects them
-  CallLanes lanes{queue, [](const std::vector<CallLanes::Call>& calls) { run_together(calls); }};
+  CallLanes lanes{queue, step_together};
 };
 
 }  // namespace sallyport

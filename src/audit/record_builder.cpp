@@ -1,0 +1,71 @@
+#include "audit/record_builder.h"
+
+#include <stdexcept>
+
+namespace sallyport {
+namespace {
+
+constexpr std::string_view kOwn[] = {"prev", "seq", "time"};
+
+}  // namespace
+
+RecordBuilder::RecordBuilder() : object_(draft_.text_) {
+  draft_.text_.reserve(1024);
+}
+
+void RecordBuilder::add_own_before(std::string_view key) {
+  std::string& text = draft_.text_;
+  for (; own_ < std::size(kOwn) && kOwn[own_] < key; ++own_) {
+    object_.key(kOwn[own_]);
+    switch (own_) {
+      case 0:
+        draft_.prev_ = {text.size() + 1, 2 * sizeof(Hash)};
+        append_canonical_text(text, to_hex(Hash{}));
+        break;
+      case 1:
+        draft_.seq_ = {text.size(), 1};
+        text.push_back('0');
+        break;
+      default:
+        append_canonical_text(text, time_text(wall_clock_us()));
+    }
+  }
+}
+
+void RecordBuilder::key(std::string_view key) {
+  add_own_before(key);
+  object_.key(key);
+}
+
+void RecordBuilder::text(std::string_view name, std::string_view value) {
+  key(name);
+  const std::size_t begin = draft_.text_.size() + 1;
+  append_canonical_text(draft_.text_, value);
+  if (DraftRecord::Part* const part = draft_.part_of(name))
+    *part = {begin, draft_.text_.size() - 1 - begin};
+}
+
+void RecordBuilder::flag(std::string_view name, bool value) {
+  add_own_before(name);
+  object_.flag(name, value);
+}
+
+void RecordBuilder::value(std::string_view name, const json::value& value) {
+  if (!is_plain_json(value, DraftRecord::kDeepest))
+    throw std::invalid_argument("the record holds what is no JSON");
+  add_own_before(name);
+  object_.value(name, value);
+}
+
+CanonicalObject RecordBuilder::object(std::string_view name) {
+  key(name);
+  return CanonicalObject(draft_.text_);
+}
+
+Result<DraftRecord> RecordBuilder::finish() {
+  add_own_before("\x7f");
+  object_.close();
+  return DraftRecord::checked(std::move(draft_));
+}
+
+}  // namespace sallyport

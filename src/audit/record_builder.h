@@ -1,0 +1,46 @@
+// A record of a call on its way to the log, made as the text that it will be: every call has two of
+// them, and values of JSON in between would cost more than all gates.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "audit/record_line.h"
+#include "base/canonical_object.h"
+
+namespace sallyport {
+
+class RecordBuilder {
+ public:
+  RecordBuilder();
+  RecordBuilder(const RecordBuilder&) = delete;
+  RecordBuilder& operator=(const RecordBuilder&) = delete;
+
+  // Members in the rising order of their keys; `prev`, `seq` and `time` come by themselves. Throws
+  // std::invalid_argument for another order, and for what is no JSON.
+  void text(std::string_view key, std::string_view value);
+  void flag(std::string_view key, bool value);
+  void value(std::string_view key, const json::value& value);
+  template <std::integral Number>
+    requires(!std::same_as<Number, bool>)
+  void number(std::string_view key, Number number) {
+    value(key, json::value(number));
+  }
+  // An object within the record, to be closed before the next member comes.
+  [[nodiscard]] CanonicalObject object(std::string_view key);
+
+  // As DraftRecord::make. Nothing more can be added.
+  [[nodiscard]] Result<DraftRecord> finish();
+
+ private:
+  void key(std::string_view key);
+  void add_own_before(std::string_view key);
+
+  DraftRecord draft_;
+  CanonicalObject object_;
+  std::size_t own_ = 0;  // members of the log itself that are written
+};
+
+}  // namespace sallyport
