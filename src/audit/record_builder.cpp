@@ -6,11 +6,12 @@ namespace sallyport {
 namespace {
 
 constexpr std::string_view kOwn[] = {"prev", "seq", "time"};
+constexpr std::size_t kUsualSize = 1000;  // small enough to be quick to allocate
 
 }  // namespace
 
 RecordBuilder::RecordBuilder() : object_(draft_.text_) {
-  draft_.text_.reserve(1024);
+  draft_.text_.reserve(kUsualSize);
 }
 
 void RecordBuilder::add_own_before(std::string_view key) {

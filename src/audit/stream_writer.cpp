@@ -17,6 +17,7 @@ constexpr std::chrono::seconds kPatience{30};             // a slow disk with ma
 constexpr std::int64_t kRetry = 1'000'000'000;            // a damaged log is not read at each call
 constexpr std::size_t kMostBatch = std::size_t{8} << 20;  // bytes of one fdatasync
 constexpr std::size_t kMostKept = 1024;
+constexpr std::size_t kMostBuffer = std::size_t{1} << 20;  // that is kept between writes
 
 std::unexpected<Error> not_written(const SysError& error) {
   return fail(
@@ -267,7 +268,9 @@ Result<void> StreamWriter::append(std::span<const DraftRecord* const> records) {
 }
 
 Result<void> StreamWriter::write_lines(std::span<const DraftRecord* const> records) {
-  std::string bytes;
+  std::string& bytes = lines_;
+  bytes.clear();
+  if (bytes.capacity() > kMostBuffer) bytes.shrink_to_fit();
   std::vector<std::pair<std::size_t, Hash>> ends;  // of each line, with its hash
   ends.reserve(records.size());
   std::uint64_t seq = state_.tree.size();

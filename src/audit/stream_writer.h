@@ -77,6 +77,7 @@ class StreamWriter {
   std::uint64_t checkpointed_ = 0;  // size of the last checkpoint
   std::int64_t checkpointed_at_ = 0;
   std::vector<DraftRecord> kept_;  // outcomes that could not be written
+  std::string lines_;              // of the write that goes on; its memory is used again
 };
 
 }  // namespace sallyport

@@ -292,8 +292,13 @@ void Boundary::call_together(std::span<TogetherCall> calls) {
 
 void Boundary::end_and_begin(std::span<TogetherCall* const> ran,
                              std::span<TogetherCall* const> next) {
-  for (TogetherCall* call : next)
-    call->trip = std::make_shared<CallTrip>(state_->enter(call->request, call->streams));
+  // In one piece: they begin together, and they end together.
+  const auto trips = std::make_shared<std::vector<CallTrip>>();
+  trips->reserve(next.size());
+  for (TogetherCall* call : next) {
+    trips->emplace_back(state_->enter(call->request, call->streams));
+    call->trip = {trips, &trips->back()};
+  }
   record(trips_of(ran), trips_of(next));
   for (TogetherCall* call : ran) {
     call->result = std::move(call->trip->passage.result);

@@ -9,6 +9,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::size_t kMostMembers = 32;  // with those that a call adds
+
 json::object usage_object(const Usage& usage) {
   json::object object{
       {"wall_us", usage.wall_us},
@@ -36,7 +38,10 @@ json::object isolation_object(const std::vector<Layer>& layers) {
 }  // namespace
 
 json::object result_object(const Outcome& outcome) {
-  json::object object{{"call_id", outcome.call_id}, {"status", name_of(outcome.status)}};
+  json::object object;
+  object.reserve(kMostMembers);
+  object["call_id"] = outcome.call_id;
+  object["status"] = name_of(outcome.status);
   if (outcome.reason != Reason::none) object["reason"] = name_of(outcome.reason);
   if (!outcome.message.empty()) object["message"] = to_utf8(outcome.message);
   if (!outcome.hint.empty()) object["hint"] = to_utf8(outcome.hint);
