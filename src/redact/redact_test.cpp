@@ -431,6 +431,16 @@ TEST(Redactor, FindsOwnPatternsAsAReplacementWould) {
             "[REDACTED_SECRET:pattern-3] concat [REDACTED_SECRET:pattern-3]");
 }
 
+TEST(Redactor, FindsWhatEndsItsLinesInEitherWay) {
+  const auto rules =
+      redactions_of({.patterns = {"^x{1,3}$", "[$]y\\$"}, .values = {"first\nline"}});
+  EXPECT_EQ(with(rules, "xx\r\nxxx\r\nxxxx\r\n"),
+            "[REDACTED_SECRET:pattern-1]\n[REDACTED_SECRET:pattern-1]\nxxxx\r\n");
+  EXPECT_EQ(with(rules, "$y$ z"), "[REDACTED_SECRET:pattern-2] z");
+  EXPECT_EQ(with(rules, "a first\r\nline, first\nline"),
+            "a [REDACTED_SECRET:known-value], [REDACTED_SECRET:known-value]");
+}
+
 TEST(Redactor, TrustsOnlyItsOwnMarkers) {
   Formats formats(9);
   const std::string token = formats.make("gh|p_{a36}");

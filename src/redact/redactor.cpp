@@ -183,9 +183,7 @@ struct Redactor::State {
       } else if (rule.kind == RuleKind::card) {
         if (begin > 0 && is_alnum(at(begin - 1))) return;
       } else if ((rule.kind == RuleKind::token || rule.kind == RuleKind::jwt) &&
-                 (rule.checks & check::kAnywhere) == 0 && !begins_word(begin)) {
-        return;
-      } else if (!rule.command.empty() && !recall.line_has(buffer, index(begin), rule.command)) {
+                 !may_begin(rule, begin)) {
         return;
       }
     }
@@ -210,6 +208,12 @@ struct Redactor::State {
   // The end of something longer, which is seen at once: a run of digits has many such ends.
   [[nodiscard]] static bool goes_on_before(RuleKind kind, char c) {
     return is_alnum(c) || (kind != RuleKind::email && (c == '.' || c == ':' || c == '_'));
+  }
+
+  // A token stands where its rule looks for it: at the beginning of a word, behind its command.
+  [[nodiscard]] bool may_begin(const RedactionRule& rule, Offset begin) {
+    if ((rule.checks & check::kAnywhere) == 0 && !begins_word(begin)) return false;
+    return rule.command.empty() || recall.line_has(buffer, index(begin), rule.command);
   }
 
   // A token does not begin within a word, unless the word is the letter of an escape: \n, %3D.
