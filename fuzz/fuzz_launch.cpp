@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   LaunchCeiling ceiling;
   ceiling.uids["default"] = {};
   ceiling.profiles = {"default"};
-  if (!check_claim(ceiling, *claim, true)) return 0;
+  if (!check_claim(ceiling, *claim, {.directory = true, .connection = true})) return 0;
   const CellSpec& spec = claim->spec;
   FUZZ_CHECK(spec.grants.empty() && spec.root.empty() && spec.output_directory.empty());
   FUZZ_CHECK(spec.uids && spec.limits.memory <= Limits{}.memory);
