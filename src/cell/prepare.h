@@ -29,10 +29,10 @@ struct Prepared {
   std::string call_id;
   Plan plan;
   std::optional<SeccompPolicy> policy;
-  ProfileOptions profile_options;  // with which it was made
-  std::unique_ptr<Cgroup> cgroup;  // null: the weaker means
-  std::optional<UidSlot> slot;     // root launcher
-  std::vector<CopyTarget> copies;  // in the order of the plan's copy mounts
+  ProfileOptions profile_options;              // with which it was made
+  std::unique_ptr<Cgroup> cgroup;              // null: the weaker means
+  std::optional<UidSlot> slot;                 // root launcher
+  std::vector<CopyTarget> copies;              // in the order of the plan's copy mounts
   std::vector<ProtectedTree> protected_trees;  // that are written to directly
   std::vector<Layer> layers;
   Fd stdin_write, stdout_read, stderr_read;  // the supervisor's ends

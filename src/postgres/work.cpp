@@ -27,6 +27,7 @@ std::string shown_name(const PgTable& table) {
 
 std::vector<SqlTable> shown_tables(const PgRights& rights) {
   std::vector<SqlTable> tables;
+  tables.reserve(rights.tables.size());
   for (const PgTable& table : rights.tables)
     tables.push_back({.name = shown_name(table), .view = table.view, .columns = table.columns});
   return tables;
@@ -228,6 +229,7 @@ Result<json::object> query(const SqlOrder& order, Session& session) {
           [&](std::vector<PgColumn> described) {
             columns = std::move(described);
             std::vector<SqlAnswerColumn> shown;
+            shown.reserve(columns.size());
             for (const PgColumn& column : columns)
               shown.push_back({.name = to_utf8(column.name), .declared = declared(column.type)});
             answer.emplace(std::move(shown), order.format, order.max_answer);
@@ -235,6 +237,7 @@ Result<json::object> query(const SqlOrder& order, Session& session) {
       .row =
           [&](const std::vector<PgValue>& row) {
             std::vector<SqlValue> values;
+            values.reserve(columns.size());
             for (std::size_t i = 0; i < columns.size(); ++i)
               values.push_back(i < row.size() ? value_of(row[i], columns[i].type) : SqlValue());
             truncated = !answer || answer->count() >= order.rows || !answer->add(std::move(values));

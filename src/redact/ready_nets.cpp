@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-// Of nets/ready_nets_data.cpp, which only the program has.
+// Of nets/ready_nets_data.c, which only the program has.
 extern "C" {
 [[gnu::weak]] extern const char sallyport_ready_nets[];
 [[gnu::weak]] extern const char sallyport_ready_nets_end[];

@@ -44,8 +44,10 @@ std::vector<SqlAnswerColumn> columns_of(sqlite3_stmt* statement) {
 }
 
 std::vector<SqlValue> row_of(sqlite3_stmt* statement) {
+  const int count = sqlite3_column_count(statement);
   std::vector<SqlValue> row;
-  for (int i = 0; i < sqlite3_column_count(statement); ++i)
+  row.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i)
     row.push_back(value_at(statement, i));
   return row;
 }

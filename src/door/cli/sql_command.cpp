@@ -125,6 +125,7 @@ Result<std::vector<ServerRole>> list_places(const Rules& rules,
     return fail(Reason::argument, "no caller of the policy has an sql tool with PostgreSQL",
                 "a tool has `database: postgres://HOST/NAME`");
   std::vector<ServerRole> list;
+  list.reserve(places.size());
   for (auto& [key, place] : places)
     list.push_back(std::move(place));
   return list;
@@ -161,6 +162,7 @@ Result<PgConnection> log_in(const PostgresAddress& address, Fd socket, const std
 
 void tell(const ServerRole& place, const PreparedRole& role) {
   std::vector<SqlTable> tables;
+  tables.reserve(role.rights.tables.size());
   for (const PgTable& table : role.rights.tables)
     tables.push_back({.name = table.schema + "." + table.name, .columns = table.columns});
   std::printf("%s: %s may read %s\n", escape_for_terminal(place.tool).c_str(),
