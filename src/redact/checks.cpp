@@ -54,14 +54,21 @@ bool passes_luhn(std::string_view number) {
 }
 
 double entropy_of(std::string_view text) {
-  std::array<unsigned, 256> counts{};
+  static const auto kLog2 = [] {
+    std::array<double, 256> logs{};
+    for (std::size_t i = 1; i < logs.size(); ++i)
+      logs[i] = std::log2(static_cast<double>(i));
+    return logs;
+  }();
+  if (text.empty()) return 0;
+  text = text.substr(0, kLog2.size() - 1);  // what is longer is told by its beginning
+  std::array<std::uint8_t, 256> counts{};
   for (const char c : text)
     ++counts[static_cast<unsigned char>(c)];
-  double bits = 0;
-  const auto size = static_cast<double>(text.size());
-  for (const unsigned count : counts)
-    if (count != 0) bits -= count / size * std::log2(count / size);
-  return bits;
+  double sum = 0;
+  for (const char c : text)
+    sum += kLog2[counts[static_cast<unsigned char>(c)]];
+  return kLog2[text.size()] - sum / static_cast<double>(text.size());
 }
 
 bool is_mixed(std::string_view text) {

@@ -120,6 +120,8 @@ struct Redactor::State {
   std::string buffer;  // the text from `base` on
   Offset base = 0, scanned = 0, front = 0, emitted = 0;
   NearlySorted<Candidate> candidates;
+  NearlySorted<Candidate> continued;  // those that are `more`: among the others each would be put
+                                      // in front of many
   NearlySorted<Span> spans;
   std::optional<Taken> taken;
   std::optional<Span> open;   // spans that overlap so far; its text is not given out
@@ -360,10 +362,10 @@ struct Redactor::State {
     take(span, goes_on, ready_rules()[expression.number].rule->kind);
     if (candidate.more) covered_of(expression) = span.end;
     if (goes_on && (candidate.more || !joins_noted(expression, *found)))
-      candidates.push({.begin = span.end,
-                       .expression = candidate.expression,
-                       .own = candidate.own,
-                       .more = true});
+      continued.push({.begin = span.end,
+                      .expression = candidate.expression,
+                      .own = candidate.own,
+                      .more = true});
   }
 
   void take(const Span& span, bool goes_on, RuleKind kind) {
@@ -433,17 +435,24 @@ struct Redactor::State {
     spans.push({.begin = begin, .end = past.cursor, .label = &label, .own = true});
   }
 
+  // The one with the first candidate; null: there is none.
+  [[nodiscard]] NearlySorted<Candidate>* next_queue() {
+    if (continued.empty()) return candidates.empty() ? nullptr : &candidates;
+    if (candidates.empty() || continued.front() < candidates.front()) return &continued;
+    return &candidates;
+  }
+
   void advance(bool last, std::string& out) {
     const Offset settled = last ? scanned : scanned - std::min<Offset>(scanned, furthest_back);
-    while (!candidates.empty()) {
-      const Candidate candidate = candidates.front();
+    while (auto* const queue = next_queue()) {
+      const Candidate candidate = queue->front();
       if (!last && (candidate.begin >= settled || window_end(candidate) + kLongestMarker > scanned))
         break;
-      candidates.pop();
+      queue->pop();
       look(candidate);
     }
     front = settled;
-    if (!candidates.empty()) front = std::min(front, candidates.front().begin);
+    if (const auto* queue = next_queue()) front = std::min(front, queue->front().begin);
     give_out(last, out);
     forget();
   }
