@@ -213,10 +213,15 @@ Result<void> PgConnection::log_in(const PgLogin& login) {
   std::string start;
   put_number(start, static_cast<std::uint32_t>(body.size() + 4), 4);
   if (auto sent = channel_.write(start + body); !sent) return sent;
+  bool proved_both_ways = false;
   for (;;) {
     auto message = receive();
     if (!message) return std::unexpected(std::move(message.error()));
-    if (message->kind == 'Z') return {};
+    if (message->kind == 'Z' && (proved_both_ways || !login.must_ask)) return {};
+    if (message->kind == 'Z')
+      return fail(Reason::unavailable,
+                  "the database server lets " + quoted(login.user) + " in without its password",
+                  "set pg_hba.conf of the server to scram-sha-256 for the roles of Sallyport");
     if (message->kind == 'K') continue;  // for cancelling: the server's own clock does that
     if (message->kind == 'E')
       return fail(Reason::unavailable,
@@ -233,6 +238,7 @@ Result<void> PgConnection::log_in(const PgLogin& login) {
                   "the database server asks for the password in a way that gives it away",
                   "set password_encryption and pg_hba.conf to scram-sha-256");
     if (auto proved = prove_password(login, reader.rest()); !proved) return proved;
+    proved_both_ways = true;
   }
 }
 

@@ -20,6 +20,8 @@ namespace sallyport {
 struct PgLogin {
   std::string user, database;
   std::string password;  // empty: the server must know us by other means
+  // A server that lets us in without asking for it may be another one, or let anybody in.
+  bool must_ask = false;
   bool tls = false;
   std::string host, certificates;                             // for TLS
   std::vector<std::pair<std::string, std::string>> settings;  // of the session

@@ -57,6 +57,11 @@ TEST(PgConnection, NeverSendsAPasswordThatCouldBeRead) {
     EXPECT_THAT(refusal(message('R', std::string("\0\0\0", 3) + way)), HasSubstr("gives it away"));
   EXPECT_THAT(refusal(message('R', std::string("\0\0\0\x0aSCRAM-SHA-1\0\0", 17))),
               HasSubstr("not known here"));
+  // One that does not ask for it is not the one that is meant.
+  const auto open = PgConnection::open(
+      server_that_says(kLetIn), {.user = "r", .database = "d", .password = "x", .must_ask = true});
+  ASSERT_FALSE(open);
+  EXPECT_THAT(open.error().message, HasSubstr("without its password"));
   const auto plain = PgConnection::open(
       server_that_says("N"),
       {.user = "reader", .database = "shop", .tls = true, .host = "db", .certificates = "x"});

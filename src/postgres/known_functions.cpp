@@ -60,13 +60,26 @@ constexpr std::string_view kKnown[] = {
     "tsvector_to_array", "unistr", "unnest", "upper", "upper_inc", "upper_inf", "var_pop",
     "var_samp", "varchar", "variance", "websearch_to_tsquery", "width", "width_bucket",
 };
+constexpr std::string_view kTypes[] = {
+    "bit", "bool", "box", "bpchar", "bytea", "char", "cidr", "circle", "date", "datemultirange",
+    "daterange", "float4", "float8", "inet", "int2", "int4", "int4multirange", "int4range", "int8",
+    "int8multirange", "int8range", "interval", "json", "jsonb", "jsonpath", "line", "lseg",
+    "macaddr", "macaddr8", "money", "name", "numeric", "nummultirange", "numrange", "path", "point",
+    "polygon", "record", "text", "time", "timestamp", "timestamptz", "timetz", "tsmultirange",
+    "tsquery", "tsrange", "tstzmultirange", "tstzrange", "tsvector", "uuid", "varbit", "varchar",
+    "xml",
+};
 // clang-format on
-static_assert(std::ranges::is_sorted(kKnown));
+static_assert(std::ranges::is_sorted(kKnown) && std::ranges::is_sorted(kTypes));
 
 }  // namespace
 
 bool is_known_function(std::string_view name) {
   return std::ranges::binary_search(kKnown, name);
+}
+
+bool is_known_type(std::string_view name) {
+  return std::ranges::binary_search(kTypes, name);
 }
 
 }  // namespace sallyport

@@ -181,9 +181,7 @@ class Screen {
   static Result<void> look_at_type(const json::value& value) {
     const json::object* node = value.if_object();
     const Name type = node != nullptr ? name_at(*node, "names") : Name{};
-    if (type.good && !type.name.starts_with("reg") && !type.name.starts_with("pg_") &&
-        !type.name.starts_with("_reg") && type.name != "refcursor")
-      return {};
+    if (type.good && is_own_schema(type.schema) && is_known_type(type.name)) return {};
     return refuse("the type " + quoted(type.name) + " is not available",
                   "there are the types that data is made of");
   }

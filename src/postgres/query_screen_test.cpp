@@ -50,6 +50,9 @@ TEST(QueryScreen, LetsThroughWhatOnlyReads) {
           "SELECT ARRAY(SELECT id FROM orders), ROW(1, 2), NOT true, greatest(1, 2), nullif(1, 2)",
           "SELECT 'it''s -- no comment; DROP TABLE x' /* nor this: DELETE */ -- or that",
           "SELECT $$ pg_sleep(1) $$",
+          "SELECT 1::int, '1'::numeric(4, 2), 'a'::varchar(3), '{1}'::int[], 'x'::text::bytea, "
+          "'1 day'::interval, now()::timestamptz, true::boolean, '2026-01-01'::date, "
+          "'10.0.0.1'::inet, CAST('a' AS char(3)), 1.5::double precision, '1'::bigint",
           "SELECT \"id\" COLLATE \"C\", x'1f', b'1' FROM \"orders\"",
           "SELECT pg_catalog.lower('A'), trim(both 'x' from 'xax'), substring('a' from 1 for 1), "
           "overlay('a' placing 'b' from 1), position('a' in 'b'), 'a' SIMILAR TO 'b'",
@@ -66,6 +69,9 @@ TEST(QueryScreen, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(verdict("SELECT 1; SELECT 2"), HasSubstr("2 statements"));
   EXPECT_THAT(verdict(" -- nothing"), HasSubstr("empty"));
   EXPECT_THAT(verdict("SELECT 'a'::regclass"), HasSubstr("'regclass'"));
+  EXPECT_THAT(verdict("SELECT NULL::secrets"), HasSubstr("'secrets'"));
+  EXPECT_THAT(verdict("SELECT json_populate_record(NULL::public.absent, '{}')"),
+              HasSubstr("'absent'"));
   EXPECT_THAT(verdict("SELECT * FROM orders FOR NO KEY UPDATE"), HasSubstr("locks"));
   EXPECT_THAT(verdict(std::string("SELECT 1\0DROP", 13)), HasSubstr("NUL"));
   EXPECT_THAT(verdict("SELECT xmlelement(name a)"), HasSubstr("'XmlExpr'"));

@@ -46,6 +46,7 @@ PgLogin login_of(const SqlOrder& order) {
   return {.user = server.role,
           .database = server.database,
           .password = server.password,
+          .must_ask = true,
           .tls = server.tls,
           .host = server.host,
           .certificates = server.certificates,

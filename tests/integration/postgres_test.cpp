@@ -78,13 +78,15 @@ class Postgres : public CellTest {
     argv.insert(argv.end(), more.begin(), more.end());
     return run(argv);
   }
+  // The state directory is that of whoever calls; root works in it as its owner.
+  void own_the_state() {
+    if (GetParam() == As::root) return;
+    std::filesystem::create_directory(directory_ / "state");
+    EXPECT_EQ(::chmod((directory_ / "state").c_str(), 0700), 0);
+    EXPECT_EQ(::chown((directory_ / "state").c_str(), kUserUid, kUserGid), 0);
+  }
   void prepared() {
-    if (GetParam() == As::user) {
-      // Of whoever calls; root works in it as its owner.
-      std::filesystem::create_directory(directory_ / "state");
-      EXPECT_EQ(::chmod((directory_ / "state").c_str(), 0700), 0);
-      EXPECT_EQ(::chown((directory_ / "state").c_str(), kUserUid, kUserGid), 0);
-    }
+    own_the_state();
     const Ran ran = sql("prepare");
     EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
   }
@@ -179,6 +181,8 @@ TEST_P(Postgres, ReadsNothingThatIsNotAllowedAndDoesNothingButRead) {
         "SELECT 'secrets'::regclass",
         "SELECT CAST('secrets' AS pg_catalog.regclass)",
         "SELECT to_regclass('secrets')",
+        "SELECT NULL::secrets",
+        "SELECT json_populate_record(NULL::secrets, '{}')",
         "SELECT query_to_xml('SELECT * FROM secrets', true, false, '')",
         "SELECT table_to_xml('secrets', true, false, '')",
         "SELECT * FROM ts_stat('SELECT to_tsvector(secret) FROM secrets')",
@@ -362,6 +366,24 @@ TEST_P(Postgres, PrepareMakesAllOfARoleOrNothing) {
       testing::StartsWith("SCRAM-SHA-256$"));
   EXPECT_EQ(sql("prepare", {"absent"}).exit_code, 2);
   EXPECT_EQ(sql("prepare", {"--admin", "nobody_there"}).exit_code, 125);
+}
+
+// As Debian sets it up: the administrator by the socket, everybody else by loopback.
+TEST_P(Postgres, IsAskedByLoopbackAndPreparedByTheSocket) {
+  write_policy("[orders]", "postgres://localhost:" + std::to_string(server_.port()) + "/shop");
+  own_the_state();
+  EXPECT_EQ(sql("prepare").exit_code, 125) << "without a password";
+  const Ran other = sql("prepare", {"--via", "postgres:///another"});
+  EXPECT_EQ(other.exit_code, 2) << other.err;
+  const Ran ran = sql("prepare", {"--via", server_.socket_address()});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  EXPECT_EQ(rows("SELECT max(id) FROM orders"), "[[20]]");
+  // A server that lets anybody in may be another one.
+  write_file(server_.data() + "/pg_hba.conf",
+             "local all all peer\nhost all all 127.0.0.1/32 trust\n");
+  server_.does("SELECT pg_reload_conf()");
+  EXPECT_TRUE(eventually(
+      [&] { return rows("SELECT 1").find("without its password") != std::string::npos; }));
 }
 
 TEST_P(Postgres, EndsWhatTakesTooLongAndLeavesNobodyBehind) {

@@ -48,6 +48,7 @@ int in_cell_command(std::span<const char* const> words) {
   if (words.size() == 1 && std::string_view(words[0]) == "sql") {
     const auto order = parse_sql_order(read_input());
     if (!order) return refuse(order.error());
+    std::signal(SIGPIPE, SIG_IGN);  // a server that hangs up is an error, not our end
     return answer(order->server ? do_postgres_work(*order, Fd(kConnection)) : do_sql_work(*order));
   }
   const auto action = words.size() == 1 ? file_action(words[0]) : std::nullopt;

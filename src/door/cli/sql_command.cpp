@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -30,7 +31,7 @@ constexpr int kDone = 0, kNotHeld = 1;
 constexpr std::chrono::seconds kPatience{30};
 
 struct SqlRequest {
-  std::string state, policy, admin = "postgres";
+  std::string state, policy, via, admin = "postgres";
   bool help = false;
 };
 
@@ -50,6 +51,10 @@ constexpr Option<SqlRequest> kOptions[] = {
      "Who makes the roles: one that may create roles and grant what the policy allows. For "
      "prepare.",
      take<&SqlRequest::admin>, [](const SqlRequest& request) { return request.admin; }},
+    {"via", "ADDRESS", "Options",
+     "Where the administrator finds the server, if not where the policy does: "
+     "postgres:///NAME for the socket of this machine. For prepare.",
+     take<&SqlRequest::via>},
     {"help", "", "Options", "Print this text.",
      [](SqlRequest& request, std::string_view) -> Result<void> {
        request.help = true;
@@ -58,7 +63,7 @@ constexpr Option<SqlRequest> kOptions[] = {
 };
 
 std::string help_text() {
-  return R"(Usage: sallyport sql prepare --policy FILE [--state DIR] [--admin ROLE] [TOOL...]
+  return R"(Usage: sallyport sql prepare --policy FILE [--state DIR] [--admin ROLE] [--via ADDRESS] [TOOL...]
        sallyport sql check --policy FILE [--state DIR] [TOOL...]
 
 What the sql tools of a policy may read of a PostgreSQL database is decided there, by the rights of
@@ -147,17 +152,12 @@ Result<Fd> connect_as(const PostgresAddress& address, const std::string& user) {
   return socket;
 }
 
-Result<PgConnection> log_in(const PostgresAddress& address, Fd socket, const std::string& role,
-                            std::string password) {
-  std::string certificates;
-  if (address.tls) certificates = read_file(address.certificates.c_str()).value_or("");
-  return PgConnection::open(std::move(socket), {.user = role,
-                                                .database = address.database,
-                                                .password = std::move(password),
-                                                .tls = address.tls,
-                                                .host = address.host,
-                                                .certificates = std::move(certificates),
-                                                .settings = {}});
+Result<PgConnection> log_in(const PostgresAddress& address, Fd socket, PgLogin login) {
+  login.database = address.database;
+  login.tls = address.tls;
+  login.host = address.host;
+  if (address.tls) login.certificates = read_file(address.certificates.c_str()).value_or("");
+  return PgConnection::open(std::move(socket), login);
 }
 
 void tell(const ServerRole& place, const PreparedRole& role) {
@@ -172,11 +172,21 @@ void tell(const ServerRole& place, const PreparedRole& role) {
 }
 
 Result<void> prepare(const SqlRequest& request, const ServerRole& place) {
-  auto socket = connect_as(place.address, request.admin);
+  auto address = request.via.empty() ? Result<PostgresAddress>(place.address)
+                                     : PostgresAddress::parse(request.via);
+  if (!address) return std::unexpected(std::move(address.error()));
+  if (address->database != place.address.database)
+    return fail(Reason::argument,
+                "the tool " + quoted(place.tool) + " asks the database " +
+                    quoted(place.address.database) + ", and --via names " +
+                    quoted(address->database),
+                "name its tools beside --via");
+  auto socket = connect_as(*address, request.admin);
   if (!socket) return std::unexpected(std::move(socket.error()));
   const char* password = std::getenv("PGPASSWORD");
   auto administrator =
-      log_in(place.address, std::move(*socket), request.admin, password == nullptr ? "" : password);
+      log_in(*address, std::move(*socket),
+             {.user = request.admin, .password = password == nullptr ? "" : password});
   if (!administrator) {
     administrator.error().hint =
         "--admin says who makes the roles; pg_hba.conf of the server says how it knows whom";
@@ -190,7 +200,8 @@ Result<void> prepare(const SqlRequest& request, const ServerRole& place) {
 Result<PreparedRole> check(const ServerRole& place) {
   auto socket = connect_as(place.address, "");
   if (!socket) return std::unexpected(std::move(socket.error()));
-  auto role = log_in(place.address, std::move(*socket), place.wish.role, place.wish.password);
+  auto role = log_in(place.address, std::move(*socket),
+                     {.user = place.wish.role, .password = place.wish.password, .must_ask = true});
   if (!role) return std::unexpected(std::move(role.error()));
   return check_role(*role, place.wish);
 }
@@ -226,6 +237,7 @@ int sql_command(std::span<const char* const> words) {
   if (!policy) return kWrongUsage;
   auto places = list_places(policy->rules(), std::span(*plain).subspan(1));
   if (!places) return report(places.error());
+  std::signal(SIGPIPE, SIG_IGN);  // a server that hangs up is an error, not our end
   const auto secret = read_secret(request.state);
   if (!secret) return report(secret.error());
   int worst = kDone;
