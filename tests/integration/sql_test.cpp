@@ -112,7 +112,7 @@ TEST_P(Sql, AnswersAQueryWithTypedRows) {
   EXPECT_EQ(
       text(call({{"query", "SELECT id FROM orders"}, {"format", "csv"}}).at("data").as_object(),
            "csv"),
-      "id\n1\n2\n");
+      "id\r\n1\r\n2\r\n");
 }
 
 TEST_P(Sql, RefusesWhatIsNotAllowedAndSaysWhatIs) {
