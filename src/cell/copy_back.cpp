@@ -13,6 +13,7 @@
 
 #include "base/protected_names.h"
 #include "base/text.h"
+#include "cell/protected_grants.h"
 #include "cell/remove_tree.h"
 
 namespace sallyport {
@@ -172,8 +173,8 @@ CopyBack::Applied CopyBack::apply(Level& level, const char* name) {
   struct stat seen{};
   if (::fstatat(level.upper.fd(), name, &seen, AT_SYMLINK_NOFOLLOW) != 0)
     return refuse({"fstatat", "", errno});
-  if (const ProtectedName* rule =
-          find_protected({.path = path_, .directory = S_ISDIR(seen.st_mode)}))
+  if (const ProtectedName* rule = find_protected(
+          {.path = std::string(limits_.prefix) + path_, .directory = S_ISDIR(seen.st_mode)}))
     return std::unexpected("the name " + std::string(rule->pattern) + " is protected, because " +
                            std::string(rule->why));
   if (S_ISCHR(seen.st_mode) && seen.st_rdev == 0) return remove(level.host.get(), name);
@@ -293,6 +294,8 @@ CopyBack::Applied CopyBack::replace(int host, const char* name, Sys<PendingEntry
 
 CopyBack::Applied CopyBack::remove(int host, const char* name) {
   const auto acting = rights_.act();
+  if (holds_protected(host, name, std::string(limits_.prefix) + path_))
+    return std::unexpected("what is there holds protected names, and stays");
   if (auto removed = remove_tree(host, name, report_.deleted); !removed)
     return refuse(removed.error());
   return {};

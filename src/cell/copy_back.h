@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -23,6 +24,7 @@ struct CopyBackLimits {
   std::uint64_t
       max_bytes;  // the size of the scratch; only hard links, which become copies, can go beyond it
   std::uint64_t max_entries = 1'000'000;
+  std::string_view prefix = {};  // of the names of the tree, for the rules about protected ones
 };
 
 struct CopyBackReport {
@@ -39,11 +41,12 @@ struct CopyBackReport {
 //
 // Files arrive with content, permission bits and time of modification, but without set-id bits,
 // extended attributes or hard links; directories with their permission bits. The host directory's
-// own mode stays. A symlink arrives only if it cannot lead out of the tree. What does not arrive
-// (other kinds of files, protected names (base/protected_names.h), what the limits cut off, what
-// the host's permissions or mounts refuse) leaves the host's entry of that name alone and is a
-// finding "not_copied_back". An error means that the rest was not applied: the upper directory
-// cannot be read, or the host cannot take any more (a full disk).
+// own mode stays. A directory that holds protected names is not taken away. A symlink arrives only
+// if it cannot lead out of the tree. What does not arrive (other kinds of files, protected names
+// (base/protected_names.h), what the limits cut off, what the host's permissions or mounts refuse)
+// leaves the host's entry of that name alone and is a finding "not_copied_back". An error means
+// that the rest was not applied: the upper directory cannot be read, or the host cannot take any
+// more (a full disk).
 Result<CopyBackReport> copy_back(int upper_fd, int host_fd, Owner owner, OverlayMarks marks,
                                  const CopyBackLimits& limits, std::vector<Finding>& findings);
 

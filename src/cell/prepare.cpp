@@ -138,7 +138,7 @@ Result<void> add_grant(const Grant& grant, const CellSpec& spec, Prepared& cell,
     if (!directory || ::fstat(directory.get(), &now) != 0 || now.st_ino != mount->expected.st_ino ||
         now.st_dev != mount->expected.st_dev)
       return fail(Reason::argument, quoted(source) + " cannot be opened: " + std::strerror(errno));
-    cell.copies.push_back({std::move(directory), now});
+    cell.copies.push_back({std::move(directory), now, rule_prefix(source)});
   }
   plan.landlock_rules.push_back(
       {inside, grant.write ? LandlockAccess::read_write : LandlockAccess::read});
@@ -172,7 +172,11 @@ Result<void> add_grants(const CellSpec& spec, Prepared& cell) {
     if (grant.inside.empty()) grant.inside = grant.host;
   }
   // From a copy they do not come back.
-  if (spec.write_mode == WriteMode::direct) cell.protected_trees = protected_trees(grants);
+  if (spec.write_mode == WriteMode::direct) {
+    auto trees = protected_trees(grants);
+    if (!trees) return std::unexpected(std::move(trees.error()));
+    cell.protected_trees = std::move(*trees);
+  }
   for (const ProtectedTree& tree : cell.protected_trees)
     protect(tree, grants);
   for (const Grant& grant : grants)

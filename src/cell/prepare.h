@@ -23,6 +23,7 @@ namespace sallyport {
 struct CopyTarget {
   Fd directory;
   struct stat owner{};
+  std::string prefix = {};  // see rule_prefix()
 };
 
 struct Prepared {

@@ -9,57 +9,99 @@
 
 #include "base/fd.h"
 #include "base/protected_names.h"
+#include "base/text.h"
 
 namespace sallyport {
 namespace {
 
 // Directories at the top of a tree that have protected names inside.
 constexpr std::string_view kOpened[] = {".git", ".config", ".github"};
-// Of .git: what holds nothing but data. If there is more of the rest than any repository has, all
-// of it is protected, so that nobody can hide a name in a crowd.
+// Of a repository: what holds nothing but data.
 constexpr std::string_view kData[] = {"objects", "refs", "logs", "lfs"};
-constexpr int kDeepest = 8, kMost = 20'000;
+// What is deeper, or has more in it than any repository, is protected as a whole, so that nobody
+// can hide a name in a crowd; and so is what cannot be read.
+constexpr int kDeepest = 8, kMostEntries = 20'000;
+constexpr std::size_t kMostPlaces = 64;
 
 struct CloseDirectory {
   void operator()(DIR* stream) const { ::closedir(stream); }
 };
+using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
+Directory open_directory(int parent, const char* name) {
+  Fd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return Directory(fd ? ::fdopendir(fd.release()) : nullptr);
+}
+
+bool has_file(int directory, const char* name) {
+  struct stat status{};
+  return ::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode);
+}
+
+// Looks through a directory of a tree. `prefix` is what stands before its path in the eyes of the
+// rules: the tree may itself be a .git.
 class Look {
  public:
-  std::vector<ProtectedPlace> found;
-  bool crowded = false;
+  Look(std::string prefix, std::vector<ProtectedPlace>& found)
+      : prefix_(std::move(prefix)), found_(found) {}
 
-  void look(int parent, const char* name, const std::string& path, int depth) {
-    Fd directory(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (depth > kDeepest) crowded = true;
-    if (!directory || crowded) return;
-    const int fd = directory.get();
-    const std::unique_ptr<DIR, CloseDirectory> stream(::fdopendir(directory.release()));
-    if (!stream) return;
-    while (const dirent* entry = ::readdir(stream.get())) {
+  // False: there is more than can be looked at.
+  bool look(DIR* stream, const std::string& path, int depth) {
+    const int fd = ::dirfd(stream);
+    const bool is_repository = has_file(fd, "HEAD") && has_file(fd, "config");
+    while (const dirent* entry = ::readdir(stream)) {
       const std::string_view own = entry->d_name;
-      if (own == "." || own == "..") continue;
-      if (!path.empty() && ++looked_at_ > kMost) crowded = true;
-      if (crowded) return;
       struct stat status{};
-      if (::fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      if (own == "." || own == ".." ||
+          ::fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        continue;
       const bool is_directory = S_ISDIR(status.st_mode);
       if (!is_directory && !S_ISREG(status.st_mode)) continue;
       const std::string full = path.empty() ? std::string(own) : path + "/" + std::string(own);
-      if (const ProtectedName* rule = find_protected({.path = full, .directory = is_directory})) {
-        found.push_back({full, std::string(rule->why)});
-        continue;
+      if (depth > 0 && ++entries_ > kMostEntries) return false;
+      if (const ProtectedName* rule =
+              find_protected({.path = prefix_ + full, .directory = is_directory})) {
+        found_.push_back({full, std::string(rule->why), status});
+        if (depth > 0 && ++places_ > kMostPlaces) return false;
+      } else if (is_directory && is_opened(path, own, depth, is_repository)) {
+        if (!descend(fd, entry->d_name, full, status, depth)) return false;
       }
-      const bool opened = path.empty() ? std::ranges::find(kOpened, own) != std::end(kOpened)
-                                       : path.starts_with(".git") &&
-                                             std::ranges::find(kData, own) == std::end(kData);
-      if (is_directory && opened) look(fd, entry->d_name, full, depth + 1);
     }
+    return true;
   }
 
  private:
-  int looked_at_ = 0;
+  [[nodiscard]] bool is_opened(const std::string& path, std::string_view own, int depth,
+                               bool is_repository) const {
+    if (!prefix_.empty() || path == ".git" || path.starts_with(".git/"))
+      return !is_repository || std::ranges::find(kData, own) == std::end(kData);
+    return depth == 0 && std::ranges::find(kOpened, own) != std::end(kOpened);
+  }
+
+  // A directory at the top that is too much is protected as a whole, and nothing else with it.
+  bool descend(int parent, const char* name, const std::string& path, const struct stat& status,
+               int depth) {
+    const std::size_t before = found_.size();
+    if (depth == 0) entries_ = 0, places_ = 0;
+    const Directory directory = open_directory(parent, name);
+    if (directory && depth < kDeepest && look(directory.get(), path, depth + 1)) return true;
+    if (depth > 0) return false;
+    found_.resize(before);
+    found_.push_back({path, "it holds what cannot be looked through", status});
+    return true;
+  }
+
+  std::string prefix_;
+  std::vector<ProtectedPlace>& found_;
+  int entries_ = 0;
+  std::size_t places_ = 0;
 };
+
+bool is_changed(const struct stat& before, const struct stat& now) {
+  return before.st_dev != now.st_dev || before.st_ino != now.st_ino ||
+         before.st_size != now.st_size || before.st_mtim.tv_sec != now.st_mtim.tv_sec ||
+         before.st_mtim.tv_nsec != now.st_mtim.tv_nsec;
+}
 
 uid_t owner_of(const std::string& path) {
   struct stat status{};
@@ -68,21 +110,44 @@ uid_t owner_of(const std::string& path) {
 
 }  // namespace
 
-std::vector<ProtectedPlace> list_protected(const std::string& tree) {
-  Look look;
-  look.look(AT_FDCWD, tree.c_str(), "", 0);
-  if (look.crowded) {
-    std::erase_if(look.found, [](const auto& place) { return place.path.starts_with(".git/"); });
-    look.found.push_back({".git", "it holds too much to be looked through"});
-  }
-  std::ranges::sort(look.found, {}, &ProtectedPlace::path);
-  return std::move(look.found);
+std::string rule_prefix(const std::string& tree) {
+  return tree.substr(tree.rfind('/') + 1) == ".git" ? ".git/" : "";
 }
 
-std::vector<ProtectedTree> protected_trees(const std::vector<Grant>& grants) {
+bool holds_protected(int parent, const char* name, const std::string& path) {
+  const std::string top = path.substr(0, path.find('/'));
+  if (std::ranges::find(kOpened, top) == std::end(kOpened)) return false;
+  const Directory directory = open_directory(parent, name);
+  if (!directory) return errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+  std::vector<ProtectedPlace> found;
+  return !Look(path + "/", found).look(directory.get(), "", 1) || !found.empty();
+}
+
+Result<std::vector<ProtectedPlace>> list_protected(const std::string& tree) {
+  std::vector<ProtectedPlace> found;
+  struct stat status{};
+  if (::lstat(tree.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return found;
+  const Directory directory = open_directory(AT_FDCWD, tree.c_str());
+  if (!directory)
+    return fail(Reason::argument,
+                quoted(tree) + " cannot be looked through, so what is in it cannot be protected",
+                "its owner has to be able to read it: chmod u+rwx");
+  Look look(rule_prefix(tree), found);
+  if (!look.look(directory.get(), "", 0))
+    return fail(Reason::argument, quoted(tree) + " holds more than can be looked through",
+                "grant a directory in it");
+  std::ranges::sort(found, {}, &ProtectedPlace::path);
+  return found;
+}
+
+Result<std::vector<ProtectedTree>> protected_trees(const std::vector<Grant>& grants) {
   std::vector<ProtectedTree> trees;
-  for (const Grant& grant : grants)
-    if (grant.write) trees.push_back({grant.host, grant.inside, list_protected(grant.host)});
+  for (const Grant& grant : grants) {
+    if (!grant.write) continue;
+    auto places = list_protected(grant.host);
+    if (!places) return std::unexpected(std::move(places.error()));
+    trees.push_back({grant.host, grant.inside, std::move(*places)});
+  }
   return trees;
 }
 
@@ -105,10 +170,23 @@ void protect(const ProtectedTree& tree, std::vector<Grant>& grants) {
 
 std::vector<Finding> find_new_protected(const ProtectedTree& tree) {
   std::vector<Finding> findings;
-  for (const ProtectedPlace& place : list_protected(tree.host))
-    if (std::ranges::find(tree.places, place.path, &ProtectedPlace::path) == tree.places.end())
-      findings.push_back(
-          {"protected_name", tree.inside + "/" + place.path, "the call made it, and " + place.why});
+  const auto add = [&](const std::string& path, std::string why) {
+    if (findings.size() < kMostPlaces)
+      findings.push_back({"protected_name", tree.inside + "/" + path, std::move(why)});
+  };
+  const auto now = list_protected(tree.host);
+  if (!now) {
+    add("", "the tree cannot be looked through any more");
+    return findings;
+  }
+  for (const ProtectedPlace& place : *now) {
+    const auto before = std::ranges::find(tree.places, place.path, &ProtectedPlace::path);
+    if (before == tree.places.end())
+      add(place.path, "the call made it, and " + place.why);
+    else if (is_changed(before->status, place.status))
+      // A mount goes when the host renames something over what it lies on.
+      add(place.path, "it changed while the call ran, and " + place.why);
+  }
   return findings;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -28,7 +29,9 @@ class ProtectedGrants : public testing::Test {
   }
   [[nodiscard]] std::vector<std::string> listed() const {
     std::vector<std::string> paths;
-    for (const ProtectedPlace& place : list_protected(tree_))
+    const auto places = list_protected(tree_);
+    EXPECT_TRUE(places);
+    for (const ProtectedPlace& place : *places)
       paths.push_back(place.path);
     return paths;
   }
@@ -55,7 +58,7 @@ TEST_F(ProtectedGrants, HoldTheWayToEachNameToo) {
   make(".envrc");
   std::vector<Grant> grants = {{.host = tree_, .inside = "/repo", .write = true},
                                {.host = "/usr", .inside = "/read", .write = false}};
-  const auto trees = protected_trees(grants);
+  const auto trees = protected_trees(grants).value();
   ASSERT_EQ(trees.size(), 1U) << "only what is written to";
   protect(trees[0], grants);
   std::vector<std::string> added;
@@ -74,7 +77,7 @@ TEST_F(ProtectedGrants, HoldTheWayToEachNameToo) {
 
 TEST_F(ProtectedGrants, TellOfNamesThatACallHasMade) {
   make(".bashrc");
-  const auto trees = protected_trees({{.host = tree_, .inside = "/repo", .write = true}});
+  const auto trees = protected_trees({{.host = tree_, .inside = "/repo", .write = true}}).value();
   EXPECT_THAT(find_new_protected(trees.at(0)), IsEmpty());
   make(".git/hooks/post-checkout");
   const auto found = find_new_protected(trees.at(0));
@@ -83,18 +86,51 @@ TEST_F(ProtectedGrants, TellOfNamesThatACallHasMade) {
   EXPECT_EQ(found[0].path, "/repo/.git/hooks");
 }
 
-TEST_F(ProtectedGrants, ARepositoryThatIsACrowdIsProtectedAsAWhole) {
+TEST_F(ProtectedGrants, OfATreeThatIsARepositoryAreThoseInIt) {
+  for (const char* path : {".git/HEAD", ".git/config", ".git/hooks/x", ".git/objects/config",
+                           ".git/modules/lfs/HEAD", ".git/modules/lfs/config"})
+    make(path);
+  tree_ += "/.git";
+  EXPECT_THAT(listed(), ElementsAre("config", "hooks", "modules/lfs/config"));
+  tree_.resize(tree_.size() - 5);
+  EXPECT_THAT(listed(), ElementsAre(".git/config", ".git/hooks", ".git/modules/lfs/config"));
+}
+
+TEST_F(ProtectedGrants, TellOfNamesThatChanged) {
+  make(".bashrc");
+  make(".git/hooks/x");
+  const auto trees = protected_trees({{.host = tree_, .inside = "/repo", .write = true}}).value();
+  make("other");
+  std::filesystem::rename(tree_ + "/other", tree_ + "/.bashrc");
+  make(".git/hooks/y");
+  const auto found = find_new_protected(trees.at(0));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].path, "/repo/.bashrc");
+  EXPECT_EQ(found[1].path, "/repo/.git/hooks");
+}
+
+// Whatever is hidden in a crowd, or behind a mode, is protected with all that is around it, and
+// nothing else loses its protection.
+TEST_F(ProtectedGrants, ADirectoryThatCannotBeLookedThroughIsProtectedAsAWhole) {
   make(".git/config");
+  make(".bashrc");
+  make("CLAUDE.md");
   std::filesystem::create_directories(tree_ + "/.git/many");
   for (int i = 0; i < 20'001; ++i)
-    ASSERT_EQ(::symlink("x", (tree_ + "/.git/many/" + std::to_string(i)).c_str()), 0);
-  EXPECT_THAT(listed(), ElementsAre(".git"));
+    ASSERT_EQ(::mkdir((tree_ + "/.git/many/" + std::to_string(i)).c_str(), 0700), 0);
+  EXPECT_THAT(listed(), ElementsAre(".bashrc", ".git", "CLAUDE.md"));
   std::filesystem::remove_all(tree_ + "/.git/many");
-  std::string deep = ".git";
-  for (int i = 0; i < 10; ++i)
-    deep += "/d";
-  make(deep + "/hooks/x");
-  EXPECT_THAT(listed(), ElementsAre(".git"));
+  for (const char* top : {".git", ".github"}) {
+    std::string deep = top;
+    for (int i = 0; i < 10; ++i)
+      deep += "/d";
+    make(deep + "/hooks/x");
+  }
+  EXPECT_THAT(listed(), ElementsAre(".bashrc", ".git", "CLAUDE.md"));
+  std::filesystem::remove_all(tree_ + "/.git/d");
+  for (int i = 0; i < 100; ++i)
+    make(".git/x" + std::to_string(i) + "/hooks/x");
+  EXPECT_THAT(listed(), ElementsAre(".bashrc", ".git", "CLAUDE.md"));
 }
 
 }  // namespace

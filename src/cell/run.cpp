@@ -103,9 +103,10 @@ void copy_changes_back(const CellSpec& spec, Prepared& cell, int scratch, Outcom
     Fd upper(::openat(directory.get(), "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     const CopyTarget& target = cell.copies[i];
     const auto marks = cell.plan.privileged ? OverlayMarks::trusted : OverlayMarks::user;
-    auto copied = copy_back(upper.get(), target.directory.get(),
-                            {.uid = target.owner.st_uid, .gid = target.owner.st_gid}, marks,
-                            {.max_bytes = spec.limits.disk.bytes}, outcome.findings);
+    auto copied =
+        copy_back(upper.get(), target.directory.get(),
+                  {.uid = target.owner.st_uid, .gid = target.owner.st_gid}, marks,
+                  {.max_bytes = spec.limits.disk.bytes, .prefix = target.prefix}, outcome.findings);
     if (!copied) {
       outcome.status = Status::error;
       outcome.reason = copied.error().reason;

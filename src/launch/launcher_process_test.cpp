@@ -247,7 +247,8 @@ TEST(LauncherProcess, GivesACellNothingButAConnectionAndOnlyToTheSqlTool) {
   const Fd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   ASSERT_EQ(::listen(listening.get(), 1), 0);
   const Fd launcher_itself = launcher.connect();  // of packets
-  for (const Fd* fd : {&root, &path, &memory, &datagrams, &listening, &launcher_itself})
+  const Fd alone(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  for (const Fd* fd : {&root, &path, &memory, &datagrams, &listening, &launcher_itself, &alone})
     EXPECT_THAT(refusal_of(launcher, bytes, kHasConnection, {fd->get()}), HasSubstr("is none"));
   // A connection passes; what runs then is another matter.
   const Fd connection = launcher.connect();

@@ -56,7 +56,10 @@ Result<int> check_connection(const Fd& fd) {
     return ::getsockopt(fd.get(), SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
   };
   const int domain = option(SO_DOMAIN);
+  sockaddr_storage peer{};
+  socklen_t peer_size = sizeof(peer);
   if (option(SO_TYPE) != SOCK_STREAM || option(SO_ACCEPTCONN) != 0 ||
+      ::getpeername(fd.get(), reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0 ||
       (domain != AF_UNIX && domain != AF_INET && domain != AF_INET6))
     return refuse("what should be a connection is none");
   return fd.get();

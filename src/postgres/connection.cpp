@@ -204,6 +204,9 @@ Result<void> PgConnection::log_in(const PgLogin& login) {
   settings.insert(settings.begin(), {{"user", login.user},
                                      {"database", login.database},
                                      {"application_name", "sallyport"},
+                                     // Whoever may create in another schema could put an operator
+                                     // there that ours would find.
+                                     {"search_path", "pg_catalog"},
                                      {"client_encoding", "UTF8"}});
   for (const auto& [name, value] : settings) {
     put_text(body, name);
@@ -295,18 +298,20 @@ PgConnection::Answer<void> PgConnection::query(std::string_view statement,
       !sent)
     return std::unexpected(problem_of(sent.error()));
   std::optional<PgProblem> problem;
+  std::size_t columns = 0;
   for (;;) {
     auto message = receive();
     if (!message) return std::unexpected(problem ? *problem : problem_of(message.error()));
     switch (message->kind) {
       case 'T':
-        if (auto columns = columns_of(message->body)) {
-          taker.columns(std::move(*columns));
+        if (auto described = columns_of(message->body)) {
+          columns = described->size();
+          taker.columns(std::move(*described));
           break;
         }
         return std::unexpected(problem_of(not_understood().error()));
       case 'D':
-        if (auto row = row_of(message->body)) {
+        if (auto row = row_of(message->body); row && row->size() == columns) {
           if (!taker.row(std::move(*row))) return {};
           break;
         }

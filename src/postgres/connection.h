@@ -44,6 +44,11 @@ using PgValue = std::optional<std::string>;  // as text; none: NULL
 struct PgRows {
   std::vector<PgColumn> columns;
   std::vector<std::vector<PgValue>> rows;
+
+  // Empty for NULL, and for what a server that is none leaves out.
+  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const {
+    return row < rows.size() && column < rows[row].size() ? rows[row][column].value_or("") : "";
+  }
 };
 
 class PgConnection {

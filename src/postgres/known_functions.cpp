@@ -41,7 +41,7 @@ constexpr std::string_view kKnown[] = {
     "min", "min_scale", "mod", "mode", "multirange", "netmask", "network", "normalize", "now",
     "npoints", "nth_value", "ntile", "num_nonnulls", "num_nulls", "numeric", "numnode", "numrange",
     "octet_length", "overlaps", "overlay", "parse_ident", "path", "percent_rank", "percentile_cont",
-    "percentile_disc", "pg_typeof", "phraseto_tsquery", "pi", "plainto_tsquery", "point", "polygon",
+    "percentile_disc", "phraseto_tsquery", "pi", "plainto_tsquery", "point", "polygon",
     "position", "pow", "power", "querytree", "quote_ident", "quote_literal", "quote_nullable",
     "radians", "radius", "random", "range_agg", "range_intersect_agg", "range_merge", "rank",
     "regexp_count", "regexp_instr", "regexp_like", "regexp_match", "regexp_matches",

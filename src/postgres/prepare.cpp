@@ -13,7 +13,7 @@ namespace {
 
 // By which a role is known as one of ours.
 constexpr std::string_view kMark = "made by sallyport sql prepare";
-constexpr int kMostConnections = 64;
+constexpr int kMostConnections = 16;
 
 constexpr std::string_view kRelations = R"(
 SELECT n.nspname, c.relname, a.attname
@@ -80,7 +80,7 @@ class Preparation {
       if (auto made = say("CREATE ROLE " + role_); !made) return made;
       return say("COMMENT ON ROLE " + role_ + " IS " + literal(kMark));
     }
-    if (known->rows[0].at(0) == kMark) return {};
+    if (known->text(0, 0) == kMark) return {};
     return fail(Reason::unavailable,
                 "there is a role " + quoted(wish_.role) + " that was not made by this command",
                 "name another one in the address, as postgres://ROLE@HOST/DATABASE");
@@ -104,8 +104,8 @@ class Preparation {
     if (!relations) return std::unexpected(relations.error());
     relations_ = *relations;
     std::set<std::string> schemas;
-    for (const auto& row : relations_.rows)
-      schemas.insert(row.at(0).value_or(""));
+    for (std::size_t i = 0; i < relations_.rows.size(); ++i)
+      schemas.insert(relations_.text(i, 0));
     for (const std::string& schema : schemas) {
       const std::string name = sql_name(schema);
       if (auto done = say("REVOKE ALL ON ALL TABLES IN SCHEMA " + name + " FROM " + role_); !done)
@@ -118,9 +118,9 @@ class Preparation {
   Result<void> grant() {
     const PgAllowed allowed(wish_.allowed);
     std::map<std::pair<std::string, std::string>, std::vector<std::string>> readable;
-    for (const auto& row : relations_.rows) {
-      const std::string schema = row.at(0).value_or(""), table = row.at(1).value_or(""),
-                        column = row.at(2).value_or("");
+    for (std::size_t i = 0; i < relations_.rows.size(); ++i) {
+      const std::string schema = relations_.text(i, 0), table = relations_.text(i, 1),
+                        column = relations_.text(i, 2);
       if (allowed.allows(schema, table, column)) readable[{schema, table}].push_back(column);
     }
     std::set<std::string> names;
@@ -133,8 +133,15 @@ class Preparation {
                     "a policy cannot tell them apart");
       const bool whole = allowed.columns(schema, table)->empty();
       std::string list;
-      for (const std::string& column : columns)
+      std::set<std::string> folded_columns;
+      for (const std::string& column : columns) {
         list += (list.empty() ? "" : ", ") + sql_name(column);
+        if (!whole && !folded_columns.insert(folded(column)).second)
+          return fail(Reason::unavailable,
+                      "the table " + quoted(schema + "." + table) + " has two columns " +
+                          quoted(column) + " that differ in capital letters only",
+                      "a policy cannot tell them apart");
+      }
       if (auto done = say("GRANT USAGE ON SCHEMA " + sql_name(schema) + " TO " + role_); !done)
         return done;
       if (auto done = say("GRANT SELECT " + (whole ? "" : "(" + list + ") ") + "ON " +
@@ -144,8 +151,7 @@ class Preparation {
     }
     const auto database = ask("SELECT pg_catalog.current_database()");
     if (!database) return std::unexpected(database.error());
-    return say("GRANT CONNECT ON DATABASE " + sql_name(database->rows.at(0).at(0).value_or("")) +
-               " TO " + role_);
+    return say("GRANT CONNECT ON DATABASE " + sql_name(database->text(0, 0)) + " TO " + role_);
   }
 
   PgConnection& administrator_;

@@ -76,6 +76,8 @@ class Screen {
  public:
   explicit Screen(const MayRead& may_read) : may_read_(may_read) {}
 
+  std::set<std::string> behind_dots;
+
   Result<void> look(const json::value& value) {
     if (const json::array* list = value.if_array()) {
       for (const json::value& each : *list)
@@ -144,6 +146,8 @@ class Screen {
     if (kind == "FuncCall") return look_at_function(*node);
     if (kind == "TypeName") return look_at_type(value);
     if (kind == "A_Expr") return look_at_operator(*node);
+    if (kind == "A_Indirection") return look_at_selection(*node);
+    if (kind == "ColumnRef") note_name(*node);
     return {};
   }
 
@@ -186,6 +190,27 @@ class Screen {
                   "there are the types that data is made of");
   }
 
+  // (x).f is f(x), whatever f is; x[1] is not.
+  static Result<void> look_at_selection(const json::object& node) {
+    const json::value* parts = node.if_contains("indirection");
+    const json::array* list = parts != nullptr ? parts->if_array() : nullptr;
+    const auto is_index = [](const json::value& part) {
+      return part.is_object() && part.get_object().contains("A_Indices");
+    };
+    if (list != nullptr && std::ranges::all_of(*list, is_index)) return {};
+    return refuse("a part of a value is asked for as (value).part, which is not available",
+                  "name the columns: table.column");
+  }
+
+  void note_name(const json::object& node) {
+    const json::value* parts = node.if_contains("fields");
+    const json::array* list = parts != nullptr ? parts->if_array() : nullptr;
+    if (list == nullptr || list->size() < 2 || !list->back().is_object()) return;
+    const json::value* last = list->back().get_object().if_contains("String");
+    if (last != nullptr && last->is_object())
+      behind_dots.emplace(text_at(last->get_object(), "sval"));
+  }
+
   static Result<void> look_at_operator(const json::object& node) {
     const Name name = name_at(node, "name");
     if (name.good && is_own_schema(name.schema)) return {};
@@ -208,7 +233,7 @@ std::string place_of(std::string_view query, int position) {
 
 }  // namespace
 
-Result<void> screen_query(std::string_view query, const MayRead& may_read) {
+Result<std::set<std::string>> screen_query(std::string_view query, const MayRead& may_read) {
   if (query.size() > kLongestQuery)
     return refuse("the query has " + std::to_string(query.size()) + " bytes",
                   "the longest has " + std::to_string(kLongestQuery) +
@@ -232,7 +257,9 @@ Result<void> screen_query(std::string_view query, const MayRead& may_read) {
   const json::object* statement = list->front().if_object();
   const json::value* inner = statement != nullptr ? statement->if_contains("stmt") : nullptr;
   if (inner == nullptr) return refuse("the query is empty", "write one SELECT");
-  return Screen(may_read).look(*inner);
+  Screen screen(may_read);
+  if (auto looked = screen.look(*inner); !looked) return std::unexpected(std::move(looked.error()));
+  return std::move(screen.behind_dots);
 }
 
 }  // namespace sallyport

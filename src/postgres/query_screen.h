@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "sallyport/error.h"
@@ -18,6 +20,11 @@ using MayRead = std::function<bool(std::string_view schema, std::string_view nam
 
 // One SELECT, WITH … SELECT or VALUES, that reads such tables only, calls known functions only, and
 // neither writes nor locks. Reason::argument: it is something else.
-[[nodiscard]] Result<void> screen_query(std::string_view query, const MayRead& may_read);
+//
+// Gives the names that stand behind a dot (`o.total`). Where there is no such column, the server
+// takes the name for a function of one argument, or for a type: none of them may be one that is not
+// known.
+[[nodiscard]] Result<std::set<std::string>> screen_query(std::string_view query,
+                                                         const MayRead& may_read);
 
 }  // namespace sallyport

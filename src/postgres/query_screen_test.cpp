@@ -77,6 +77,22 @@ TEST(QueryScreen, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(verdict("SELECT xmlelement(name a)"), HasSubstr("'XmlExpr'"));
 }
 
+// What PostgreSQL takes for a call although it does not look like one.
+TEST(QueryScreen, SeesCallsThatLookLikeColumns) {
+  for (const char* query :
+       {"SELECT (0.01::float8).pg_sleep", "SELECT ('secrets'::text).to_regclass",
+        "SELECT (('SELECT 1'::text).ts_stat).word", "SELECT (o.id).x FROM orders o",
+        "SELECT (o).* FROM orders o", "SELECT (ARRAY[1])[1].pg_get_userbyid"})
+    EXPECT_THAT(verdict(query), HasSubstr("(value).part")) << query;
+  const auto names = screen_query(
+      "SELECT g.regclass, o.id, public.orders.total, o.*, x FROM orders o, generate_series(1, 2) g "
+      "ORDER BY o.note",
+      kMayRead);
+  ASSERT_TRUE(names);
+  EXPECT_THAT(*names, testing::ElementsAre("id", "note", "regclass", "total"));
+  EXPECT_TRUE(screen_query("SELECT (ARRAY[1, 2])[1], ('{1,2}'::int[])[1:2]", kMayRead));
+}
+
 // A name of WITH is a table where it is in sight, and nowhere else.
 TEST(QueryScreen, KnowsWhereANameOfWithIsATable) {
   for (const char* query :
@@ -115,10 +131,26 @@ TEST(QueryScreen, EndsWhateverItIsGiven) {
 TEST(KnownFunctions, AreThoseThatComputeAndNoOthers) {
   for (const char* name : {"lower", "sum", "jsonb_path_query", "generate_series", "to_char"})
     EXPECT_TRUE(is_known_function(name)) << name;
-  for (const char* name :
-       {"pg_sleep", "pg_read_file", "set_config", "current_setting", "query_to_xml", "lo_get",
-        "dblink", "nextval", "txid_current", "pg_terminate_backend", "pg_advisory_lock", "version",
-        "inet_server_addr", "to_regclass", "currval", "has_table_privilege", "", "LOWER"})
+  for (const char* name : {"pg_sleep",
+                           "pg_read_file",
+                           "set_config",
+                           "current_setting",
+                           "query_to_xml",
+                           "lo_get",
+                           "dblink",
+                           "nextval",
+                           "txid_current",
+                           "pg_terminate_backend",
+                           "pg_advisory_lock",
+                           "version",
+                           "inet_server_addr",
+                           "to_regclass",
+                           "pg_typeof",
+                           "ts_stat",
+                           "currval",
+                           "has_table_privilege",
+                           "",
+                           "LOWER"})
     EXPECT_FALSE(is_known_function(name)) << name;
 }
 

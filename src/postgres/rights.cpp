@@ -6,7 +6,8 @@ namespace sallyport {
 namespace {
 
 constexpr std::string_view kReadable = R"(
-SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'), a.attname,
+SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'),
+       pg_catalog.has_table_privilege($1::name, c.oid, 'SELECT'), a.attname,
        pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull,
        EXISTS (SELECT 1 FROM pg_catalog.pg_index i
                WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY (i.indkey))
@@ -21,7 +22,8 @@ WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p')
 ORDER BY 1, 2, a.attnum)";
 
 // Each row is a sentence that begins with the role. Functions that run as their owner count too: a
-// role that may call one may do what the owner wrote into it. Those of triggers cannot be called.
+// role that may call one may do what the owner wrote into it, in whatever schema it is: an operator
+// may lead to it. Those of triggers cannot be called.
 constexpr std::string_view kMore = R"(
 WITH o AS (SELECT n.oid, n.nspname FROM pg_catalog.pg_namespace n
            WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
@@ -42,7 +44,7 @@ SELECT 'may change ' || o.nspname || '.' || c.relname
 FROM pg_catalog.pg_class c JOIN o ON o.oid = c.relnamespace
 WHERE pg_catalog.has_schema_privilege($1::name, o.oid, 'USAGE')
   AND CASE WHEN c.relkind = 'S'
-           THEN pg_catalog.has_sequence_privilege($1::name, c.oid, 'USAGE, UPDATE')
+           THEN pg_catalog.has_sequence_privilege($1::name, c.oid, 'USAGE, UPDATE, SELECT')
            WHEN c.relkind IN ('r', 'v', 'm', 'f', 'p')
            THEN pg_catalog.has_table_privilege($1::name, c.oid,
                     'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
@@ -57,10 +59,9 @@ WHERE pg_catalog.has_database_privilege($1::name, pg_catalog.current_database(),
 UNION ALL
 SELECT 'may call ' || o.nspname || '.' || p.proname || ', which runs with the rights of '
        || pg_catalog.pg_get_userbyid(p.proowner)
-FROM pg_catalog.pg_proc p JOIN o ON o.oid = p.pronamespace
+FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace o ON o.oid = p.pronamespace
 JOIN pg_catalog.pg_type t ON t.oid = p.prorettype
-WHERE p.prosecdef AND t.typname NOT IN ('trigger', 'event_trigger')
-  AND pg_catalog.has_schema_privilege($1::name, o.oid, 'USAGE')
+WHERE p.prosecdef AND p.oid >= 16384 AND t.typname NOT IN ('trigger', 'event_trigger')
   AND pg_catalog.has_function_privilege($1::name, p.oid, 'EXECUTE'))";
 
 Error failed(const PgProblem& problem) {
@@ -86,17 +87,20 @@ Result<PgRights> read_rights(PgConnection& connection, const std::string& role) 
   const auto more = connection.query(kMore, params);
   if (!more) return std::unexpected(failed(more.error()));
   PgRights rights;
-  for (const auto& row : readable->rows) {
-    const auto text = [&](std::size_t i) { return row.at(i).value_or(""); };
+  for (std::size_t i = 0; i < readable->rows.size(); ++i) {
+    const auto text = [&](std::size_t column) { return readable->text(i, column); };
     if (rights.tables.empty() || rights.tables.back().schema != text(0) ||
         rights.tables.back().name != text(1))
-      rights.tables.push_back(
-          {.schema = text(0), .name = text(1), .view = text(2) == "t", .columns = {}});
+      rights.tables.push_back({.schema = text(0),
+                               .name = text(1),
+                               .view = text(2) == "t",
+                               .whole = text(3) == "t",
+                               .columns = {}});
     rights.tables.back().columns.push_back(
-        {.name = text(3), .type = text(4), .required = text(5) == "t", .key = text(6) == "t"});
+        {.name = text(4), .type = text(5), .required = text(6) == "t", .key = text(7) == "t"});
   }
-  for (const auto& row : more->rows)
-    rights.more.push_back(row.at(0).value_or(""));
+  for (std::size_t i = 0; i < more->rows.size(); ++i)
+    rights.more.push_back(more->text(i, 0));
   return rights;
 }
 

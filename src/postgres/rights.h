@@ -14,6 +14,7 @@ namespace sallyport {
 struct PgTable {
   std::string schema, name;
   bool view = false;
+  bool whole = false;              // all of its columns may be read
   std::vector<SqlColumn> columns;  // those that the role may read
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/parse.h"
 #include "base/text.h"
+#include "postgres/known_functions.h"
 #include "postgres/query_screen.h"
 #include "postgres/rights.h"
 #include "sql/answer.h"
@@ -55,7 +56,6 @@ PgLogin login_of(const SqlOrder& order) {
                        {"idle_in_transaction_session_timeout", time},
                        // Whoever ends the cell ends the query.
                        {"client_connection_check_interval", "1000"},
-                       {"search_path", "public"},
                        {"DateStyle", "ISO, YMD"},
                        {"bytea_output", "hex"},
                        {"row_security", "on"}}};
@@ -71,6 +71,24 @@ Error refused(const std::vector<std::string>& more) {
           "an operator has to run `sallyport sql prepare` again, or to take these rights away"};
 }
 
+// A few functions on very long texts cannot be interrupted, and go on when their call has ended.
+Result<void> check_runaways(PgConnection& connection, const SqlOrder& order) {
+  constexpr std::size_t kMost = 2;
+  const PgValue params[] = {std::to_string(order.milliseconds + 2000)};
+  const auto late = connection.query(
+      "SELECT a.pid FROM pg_catalog.pg_stat_activity a WHERE a.usename = CURRENT_USER AND a.state "
+      "= "
+      "'active' AND a.query_start < pg_catalog.clock_timestamp() - $1::int4 * '1 ms'::interval",
+      params);
+  if (!late)
+    return fail(Reason::unavailable, "sessions cannot be counted: " + late.error().message);
+  if (late->rows.size() < kMost) return {};
+  return fail(Reason::unavailable,
+              std::to_string(late->rows.size()) +
+                  " queries of earlier calls of this tool still run at the server, past their time",
+              "try again when they have ended, or ask an operator to end them");
+}
+
 Result<Session> open_session(const SqlOrder& order, Fd socket) {
   auto connection = PgConnection::open(std::move(socket), login_of(order));
   if (!connection) return std::unexpected(std::move(connection.error()));
@@ -79,6 +97,8 @@ Result<Session> open_session(const SqlOrder& order, Fd socket) {
     return fail(Reason::unavailable, "no transaction can be begun: " + begun.error().message);
   auto rights = read_rights(*connection, order.server->role);
   if (!rights) return std::unexpected(std::move(rights.error()));
+  if (auto idle = check_runaways(*connection, order); !idle)
+    return std::unexpected(std::move(idle.error()));
   PgAllowed allowed(order);
   if (const auto more = excess(*rights, allowed); !more.empty())
     return std::unexpected(refused(more));
@@ -191,13 +211,19 @@ Result<std::vector<PgValue>> params_of(const json::value& params) {
 
 // ---- The three actions
 
-// What is not allowed and what is not there answer the same.
-Error explain(const PgProblem& problem, const SqlOrder& order, const Session& session) {
-  constexpr std::string_view kNotThere[] = {"42501", "42703", "42P01", "3F000"};
-  if (std::ranges::find(kNotThere, problem.state) != std::end(kNotThere))
+// What is not allowed and what is not there answer the same. Where only some columns of a table may
+// be read, so does every mistake: the server looks at names and types before it looks at rights.
+Error explain(const PgProblem& problem, const SqlOrder& order, const Session& session,
+              bool partial) {
+  constexpr std::string_view kNotThere[] = {"42501", "42703", "42846", "42P01", "3F000"};
+  if (std::ranges::find(kNotThere, problem.state) != std::end(kNotThere) ||
+      (partial && problem.state.starts_with("42")))
     return {
         Reason::argument,
-        "the query names a table or a column that this tool may not read, or that is not there",
+        partial ? "the query names a column that this tool may not read, or that is not there, "
+                  "or it is not right"
+                : "the query names a table or a column that this tool may not read, or that is "
+                  "not there",
         allowed_text(order, session) + "; `*` works for tables of which all columns may be read"};
   if (problem.state == "57014")
     return {Reason::timeout,
@@ -208,19 +234,59 @@ Error explain(const PgProblem& problem, const SqlOrder& order, const Session& se
           problem.hint.empty() ? "write one SELECT as PostgreSQL understands it" : problem.hint};
 }
 
+// A name behind a dot is a column of a table, or nothing that the server could call.
+Result<void> check_names(const std::set<std::string>& names, Session& session) {
+  std::string list = "{";
+  for (const std::string& name : names) {
+    const bool is_column = std::ranges::any_of(session.rights.tables, [&](const PgTable& table) {
+      return std::ranges::find(table.columns, name, &SqlColumn::name) != table.columns.end();
+    });
+    if (is_column || is_known_function(name) || is_known_type(name)) continue;
+    std::string quotes;
+    for (const char c : name)
+      quotes.append(c == '"' || c == '\\' ? "\\" : "").push_back(c);
+    list += (list.size() > 1 ? ",\"" : "\"") + quotes + "\"";
+  }
+  const PgValue params[] = {list + "}"};
+  const auto taken = session.connection.query(
+      // Not the row types of tables: whether there is one would tell whether there is the table.
+      "SELECT p.proname::text FROM pg_catalog.pg_proc p WHERE p.proname = ANY ($1::name[]) UNION "
+      "SELECT t.typname::text FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_type e ON e.oid = "
+      "t.typelem WHERE t.typname = ANY ($1::name[]) AND t.typtype <> 'c' AND (e.typtype IS NULL OR "
+      "e.typtype <> 'c')",
+      params);
+  if (!taken)
+    return fail(Reason::unavailable, "names cannot be looked up: " + taken.error().message);
+  if (taken->rows.empty()) return {};
+  return fail(Reason::argument,
+              "the name " + quoted(taken->text(0, 0)) +
+                  " behind a dot may be a function or a type, and is not available",
+              "give the column another name with AS");
+}
+
 Result<json::object> query(const SqlOrder& order, Session& session) {
+  bool partial = false;
   const MayRead may_read = [&](std::string_view schema, std::string_view name) {
-    return std::ranges::any_of(session.rights.tables, [&](const PgTable& table) {
+    const auto found = std::ranges::find_if(session.rights.tables, [&](const PgTable& table) {
       return table.name == name && table.schema == (schema.empty() ? "public" : schema);
     });
+    const bool is_there = found != session.rights.tables.end();
+    partial = partial || (is_there && !found->whole);
+    return is_there;
   };
-  if (auto screened = screen_query(order.query, may_read); !screened) {
+  auto screened = screen_query(order.query, may_read);
+  if (!screened) {
     if (screened.error().message.starts_with("there is no table"))
       screened.error().hint = allowed_text(order, session);
     return std::unexpected(std::move(screened.error()));
   }
+  if (auto checked = check_names(*screened, session); !checked)
+    return std::unexpected(std::move(checked.error()));
   const auto params = params_of(order.params);
   if (!params) return std::unexpected(params.error());
+  // Only now: what stands before is ours, and must not find an operator of somebody else's.
+  if (auto set = session.connection.query("SET LOCAL search_path TO public"); !set)
+    return fail(Reason::unavailable, "the session cannot be set up: " + set.error().message);
 
   std::optional<SqlAnswer> answer;
   std::vector<PgColumn> columns;
@@ -247,7 +313,7 @@ Result<json::object> query(const SqlOrder& order, Session& session) {
   const auto limit =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(order.rows, INT32_MAX - 1) + 1);
   if (auto done = session.connection.query(order.query, *params, taker, limit); !done)
-    return std::unexpected(explain(done.error(), order, session));
+    return std::unexpected(explain(done.error(), order, session, partial));
   if (!answer) return fail(Reason::argument, "the query has no columns", "select something");
   if (truncated && answer->count() == 0) return std::unexpected(first_row_too_large(order));
   auto taken = std::move(*answer).take(truncated);

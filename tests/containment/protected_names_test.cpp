@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
+#include <thread>
 
-#include "support/cell_runner.h"
+#include "support/live_process.h"
 
 namespace sallyport::test {
 namespace {
@@ -84,6 +86,66 @@ TEST_P(ProtectedNames, AreChangedByTheSameCommandsOutside) {
     run({"bash", "-c", "rm -rf \"$1\"; cp -a \"$2\" \"$1\"", "restore", tree_.path(), copy.path()});
     EXPECT_FALSE(is_changed());
   }
+}
+
+// What an earlier call leaves behind does not open the way for the next one.
+TEST_P(ProtectedNames, StayAsTheyAreWhateverAnEarlierCallHasMade) {
+  const auto call = [&](const std::string& script) {
+    return run_cell(GetParam(),
+                    {"--write", tree_.path() + ":/repo", "--", "bash", "-c", "cd /repo;" + script});
+  };
+  const std::string attack =
+      "chmod 755 . .git; for f in .bashrc CLAUDE.md .git/config .git/hooks/pre-commit "
+      ".git/modules/part/config .vscode/tasks.json; do echo evil > $f; done";
+  for (const char* before :
+       {"mkdir -p .git/a/b/c/d/e/f/g/h/i/j", "mkdir -p .git/x{1..100}/hooks",
+        "mkdir -p .github/a/b/c/d/e/f/g/h/i/j", "chmod 0311 .git", "chmod 0311 .",
+        "echo x > .git/modules/HEAD", "mkdir -p .git/many; touch .git/many/{1..21000}"}) {
+    call(before);
+    call(attack);
+    EXPECT_FALSE(is_changed()) << before;
+    run({"bash", "-c",
+         "cd \"$1\"; chmod 755 . .git; rm -rf .git/a .git/x* .github .git/many .git/modules/HEAD",
+         "clean", tree_.path()});
+  }
+}
+
+TEST_P(ProtectedNames, OfARepositoryThatIsTheTreeStayToo) {
+  for (const char* mode : {"direct", "copy"}) {
+    run_cell(GetParam(), {"--write-mode", mode, "--write", tree_ / ".git:/g", "--", "bash", "-c",
+                          "cd /g; echo evil > config; echo evil > hooks/pre-commit; rm -rf hooks "
+                          "modules; mkdir -p hooks modules/part; echo evil > modules/part/config"});
+    EXPECT_FALSE(is_changed()) << mode;
+  }
+}
+
+TEST_P(ProtectedNames, ComeBackFromACopyAsTheyWere) {
+  for (const char* attack :
+       {"rm -rf .git; mkdir -p .git/objects; echo x > .git/HEAD", "rm -rf .git; echo x > .git",
+        "rm -rf .git/modules; mkdir -p .git/modules/part; echo evil > .git/modules/part/config",
+        "mv .git .old", "rm -rf * .[a-z]*"}) {
+    run_cell(GetParam(), {"--write-mode", "copy", "--write", tree_.path() + ":/repo", "--", "bash",
+                          "-c", std::string("cd /repo; ") + attack});
+    EXPECT_FALSE(is_changed()) << attack;
+  }
+}
+
+// The host's own git renames a file over its configuration, which takes the mount on it away.
+TEST_P(ProtectedNames, ThatChangeWhileACallRunsAreTold) {
+  const std::string script =
+      "touch /repo/ready; until [ -e /repo/go ]; do sleep 0.05; done; echo evil > /repo/.bashrc";
+  std::optional<Ran> ran;
+  std::thread cell([&] {
+    ran = run_cell(GetParam(), {"--json", "--timeout", "60s", "--write", tree_.path() + ":/repo",
+                                "--", "bash", "-c", script});
+  });
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(tree_ / "ready"); }));
+  run({"bash", "-euc", "cd \"$1\"; echo mine > new; mv new .bashrc; touch go", "rename",
+       tree_.path()},
+      {.as = GetParam()});
+  cell.join();
+  EXPECT_THAT(ran->out, HasSubstr(R"("path":"/repo/.bashrc")"));
+  EXPECT_THAT(ran->out, HasSubstr("changed while the call ran"));
 }
 
 TEST_P(ProtectedNames, ThatACallMakesAreTold) {

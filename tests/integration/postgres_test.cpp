@@ -181,6 +181,20 @@ TEST_P(Postgres, ReadsNothingThatIsNotAllowedAndDoesNothingButRead) {
         "SELECT 'secrets'::regclass",
         "SELECT CAST('secrets' AS pg_catalog.regclass)",
         "SELECT to_regclass('secrets')",
+        "SELECT (0.01::float8).pg_sleep",
+        "SELECT ('secrets'::text).to_regclass",
+        "SELECT g.regclass FROM generate_series(16384, 16420) g",
+        "SELECT (('SELECT array_to_tsvector(array_agg(rolname::text)) FROM "
+        "pg_roles'::text).ts_stat)"
+        ".word",
+        "SELECT z.ts_stat FROM (SELECT 1 AS ts_stat) x, unnest(ARRAY['SELECT 1']) z",
+        "SELECT o.pg_column_size FROM orders o",
+        "SELECT coalesce($1, pg_typeof(1))",
+        "SELECT secret FROM customers a, customers b",
+        "SELECT secret + 1 FROM customers",
+        "SELECT secret, count(*) FROM customers",
+        "SELECT * FROM customers UNION SELECT 1",
+        "SELECT 1 FROM customers c(a, b, c, d, e, f)",
         "SELECT NULL::secrets",
         "SELECT json_populate_record(NULL::secrets, '{}')",
         "SELECT query_to_xml('SELECT * FROM secrets', true, false, '')",
@@ -242,7 +256,16 @@ TEST_P(Postgres, ReadsNothingThatIsNotAllowedAndDoesNothingButRead) {
   const auto refusal = [&](const std::string& query) {
     return text(call({{"query", query}}), "error");
   };
-  EXPECT_EQ(refusal("SELECT secret FROM customers"), refusal("SELECT nothing FROM customers"));
+  for (const std::string query :
+       {"SELECT secret FROM customers", "SELECT secret FROM customers a, customers b",
+        "SELECT secret + 1 FROM customers", "SELECT secret, count(*) FROM customers",
+        "SELECT secret FROM customers UNION SELECT 1"}) {
+    std::string absent = query;
+    absent.replace(absent.find("secret"), 6, "nothing");
+    EXPECT_EQ(refusal(query), refusal(absent)) << query;
+  }
+  EXPECT_EQ(refusal("SELECT g.secrets FROM generate_series(1, 2) g"),
+            refusal("SELECT g.absent FROM generate_series(1, 2) g"));
   std::string forbidden = refusal("SELECT * FROM secrets"),
               absent = refusal("SELECT * FROM absent");
   forbidden.replace(forbidden.find("secrets"), 7, "absent");
@@ -266,6 +289,7 @@ TEST_P(Postgres, TheServerHoldsTheRoleWithoutTheScreen) {
     if (!connection) return connection.error().message;
     // A role may set what it likes for itself; the rights stay.
     EXPECT_TRUE(connection->query("SET default_transaction_read_only TO off"));
+    EXPECT_TRUE(connection->query("SET search_path TO public"));
     const auto rows = connection->query(statement);
     if (!rows) return rows.error().state + " " + rows.error().message;
     return rows->rows.empty() ? "done" : rows->rows[0][0].value_or("null");
@@ -319,6 +343,13 @@ TEST_P(Postgres, ARoleThatCanDoMoreThanThePolicyIsRefused) {
       {"CREATE FUNCTION leak() RETURNS text LANGUAGE sql SECURITY DEFINER AS 'SELECT secret FROM "
        "secrets'",
        "DROP FUNCTION leak", "with the rights of postgres"},
+      {"CREATE SCHEMA closed; CREATE FUNCTION closed.leak(int, int) RETURNS text LANGUAGE sql "
+       "SECURITY "
+       "DEFINER AS 'SELECT secret FROM public.secrets'; CREATE OPERATOR public.### (LEFTARG = int, "
+       "RIGHTARG = int, FUNCTION = closed.leak)",
+       "DROP SCHEMA closed CASCADE", "with the rights of postgres"},
+      {"CREATE SEQUENCE counter; GRANT SELECT ON counter TO PUBLIC", "DROP SEQUENCE counter",
+       "may change public.counter"},
   };
   for (const auto& [grant, revoke, said] : kCases) {
     server_.does(grant);
@@ -336,6 +367,24 @@ TEST_P(Postgres, ARoleThatCanDoMoreThanThePolicyIsRefused) {
   EXPECT_EQ(sql("prepare").exit_code, 0);
   EXPECT_EQ(rows("SELECT id FROM orders WHERE id = 1"), "[[1]]");
   EXPECT_THAT(rows("SELECT total FROM orders"), HasSubstr("may not read"));
+}
+
+// Who may create in a schema can put an operator there that fits better than the server's own.
+TEST_P(Postgres, NobodyElsesOperatorsAreFoundByWhatIsAskedForTheCheck) {
+  server_.does(R"(
+    CREATE FUNCTION public.trap(name, name) RETURNS bool LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'TRAP %', current_user; END $$;
+    CREATE OPERATOR public.!~~ (LEFTARG = name, RIGHTARG = name, FUNCTION = public.trap);
+    CREATE OPERATOR public.<> (LEFTARG = name, RIGHTARG = name, FUNCTION = public.trap);
+  )");
+  prepared();
+  EXPECT_EQ(rows("SELECT 1"), "[[1]]");
+  // The twin: with the search path that a session has by itself, it is found.
+  EXPECT_THAT(server_.psql("SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'x'::name").err,
+              HasSubstr("TRAP postgres"));
+  server_.does("GRANT SELECT ON secrets TO PUBLIC");
+  EXPECT_EQ(sql("check").exit_code, 1);
+  EXPECT_THAT(rows("SELECT 1"), HasSubstr("public.secrets.secret"));
 }
 
 TEST_P(Postgres, PrepareMakesAllOfARoleOrNothing) {
@@ -364,6 +413,12 @@ TEST_P(Postgres, PrepareMakesAllOfARoleOrNothing) {
   EXPECT_THAT(
       server_.psql("SELECT rolpassword FROM pg_authid WHERE rolname = 'sallyport_query'").out,
       testing::StartsWith("SCRAM-SHA-256$"));
+  // Columns that differ in capital letters only cannot be told apart.
+  server_.does("CREATE TABLE twins(id int, \"ID\" text)");
+  write_policy("{ twins: [id] }");
+  EXPECT_THAT(sql("prepare").err, HasSubstr("capital letters"));
+  write_policy("{ orders: all }");
+  EXPECT_EQ(sql("prepare").exit_code, 0);
   EXPECT_EQ(sql("prepare", {"absent"}).exit_code, 2);
   EXPECT_EQ(sql("prepare", {"--admin", "nobody_there"}).exit_code, 125);
 }
