@@ -238,10 +238,11 @@ TEST_F(SqlAttack, EndsBombs) {
   }
   order_.milliseconds = 20'000;
   order_.memory = std::uint64_t{16} << 20;
+  // Not much longer ones: with a sanitizer's realloc, SQLite's printf takes minutes for them.
   for (const char* query :
        {"WITH RECURSIVE r(n, s) AS (SELECT 1, 'x' UNION ALL SELECT n + 1, s || s FROM r) SELECT "
         "max(length(s)) FROM r",
-        "SELECT replace(printf('%.*c', 9000000, 'x'), 'x', "
+        "SELECT replace(printf('%.*c', 2000000, 'x'), 'x', "
         "'yyyyyyyyyyyyyyyy')",
         "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5000) SELECT "
         "group_concat(printf('%.*c', 100000, 'x')) FROM r",
