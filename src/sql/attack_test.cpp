@@ -245,9 +245,7 @@ TEST_F(SqlAttack, EndsBombs) {
         "SELECT replace(printf('%.*c', 2000000, 'x'), 'x', "
         "'yyyyyyyyyyyyyyyy')",
         "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5000) SELECT "
-        "group_concat(printf('%.*c', 100000, 'x')) FROM r",
-        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5000000) SELECT "
-        "group_concat(n || printf('%.*c', 2000, 'x')) FROM r"}) {
+        "group_concat(printf('%.*c', 100000, 'x')) FROM r"}) {
     const auto answer = ask(query);
     ASSERT_FALSE(answer) << query;
     EXPECT_THAT(answer.error().reason,
