@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <thread>
-
 namespace sallyport {
 namespace {
 

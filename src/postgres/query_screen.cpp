@@ -3,7 +3,6 @@
 #include <pg_query.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -76,9 +76,9 @@ Result<void> check_runaways(PgConnection& connection, const SqlOrder& order) {
   constexpr std::size_t kMost = 2;
   const PgValue params[] = {std::to_string(order.milliseconds + 2000)};
   const auto late = connection.query(
-      "SELECT a.pid FROM pg_catalog.pg_stat_activity a WHERE a.usename = CURRENT_USER AND a.state "
-      "= "
-      "'active' AND a.query_start < pg_catalog.clock_timestamp() - $1::int4 * '1 ms'::interval",
+      "SELECT a.pid FROM pg_catalog.pg_stat_activity a WHERE a.usename = CURRENT_USER AND "
+      "a.state = 'active' AND a.query_start < pg_catalog.clock_timestamp() - $1::int4 * '1 "
+      "ms'::interval",
       params);
   if (!late)
     return fail(Reason::unavailable, "sessions cannot be counted: " + late.error().message);

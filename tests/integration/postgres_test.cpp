@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "access/state_directory.h"
 #include "postgres/connect.h"
 #include "postgres/connection.h"
 #include "postgres/role.h"
@@ -275,7 +274,6 @@ TEST_P(Postgres, ReadsNothingThatIsNotAllowedAndDoesNothingButRead) {
 // The role by itself, with no screen before it.
 TEST_P(Postgres, TheServerHoldsTheRoleWithoutTheScreen) {
   prepared();
-  const auto directory = Fd(::open((directory_ / "state").c_str(), O_RDONLY | O_DIRECTORY));
   const std::string secret = read_file(directory_ / "state/sql-key");
   const auto address = PostgresAddress::parse(server_.socket_address());
   ASSERT_TRUE(address);

@@ -98,15 +98,15 @@ struct ServerRole {
 };
 
 // One for each role that some caller of the tool has at the server.
-Result<std::vector<ServerRole>> list_places(const Rules& rules,
-                                            std::span<const std::string_view> names) {
+Result<std::vector<ServerRole>> list_roles(const Rules& rules,
+                                           std::span<const std::string_view> names) {
   for (const std::string_view name : names) {
     const auto tool = rules.tools.find(name);
     if (tool == rules.tools.end() || !asks_server(tool->second))
       return fail(Reason::argument, quoted(name) + " is no sql tool with a PostgreSQL database",
                   "without names, all of the policy are taken");
   }
-  std::map<std::string, ServerRole> places;
+  std::map<std::string, ServerRole> roles;
   for (const auto& [name, tool] : rules.tools) {
     if (!asks_server(tool) || (!names.empty() && std::ranges::find(names, name) == names.end()))
       continue;
@@ -114,25 +114,25 @@ Result<std::vector<ServerRole>> list_places(const Rules& rules,
     if (!address) return std::unexpected(address.error());
     for (const auto& [who, caller] : rules.callers) {
       const Envelope envelope = make_envelope(rules, tool, caller);
-      ServerRole place{.tool = name, .address = *address, .wish = {}};
-      place.wish.role = server_role(*address, tool, envelope);
-      allow_tables(envelope, place.wish.allowed);
-      const auto [known, is_new] = places.emplace(
-          address->host + "\n" + std::to_string(address->port) + "\n" + place.wish.role, place);
+      ServerRole role{.tool = name, .address = *address, .wish = {}};
+      role.wish.role = server_role(*address, tool, envelope);
+      allow_tables(envelope, role.wish.allowed);
+      const auto [known, is_new] = roles.emplace(
+          address->host + "\n" + std::to_string(address->port) + "\n" + role.wish.role, role);
       if (!is_new && known->second.tool != name)
         return fail(Reason::argument,
                     "the tools " + quoted(known->second.tool) + " and " + quoted(name) +
-                        " have the same role " + quoted(place.wish.role),
+                        " have the same role " + quoted(role.wish.role),
                     "leave the role out of one of the addresses, or name two");
     }
   }
-  if (places.empty())
+  if (roles.empty())
     return fail(Reason::argument, "no caller of the policy has an sql tool with PostgreSQL",
                 "a tool has `database: postgres://HOST/NAME`");
   std::vector<ServerRole> list;
-  list.reserve(places.size());
-  for (auto& [key, place] : places)
-    list.push_back(std::move(place));
+  list.reserve(roles.size());
+  for (auto& [key, role] : roles)
+    list.push_back(std::move(role));
   return list;
 }
 
@@ -235,13 +235,13 @@ int sql_command(std::span<const char* const> words) {
                    "`sallyport sql --help` says more"});
   const auto policy = load_policy_file(request.policy);
   if (!policy) return kWrongUsage;
-  auto places = list_places(policy->rules(), std::span(*plain).subspan(1));
-  if (!places) return report(places.error());
+  auto roles = list_roles(policy->rules(), std::span(*plain).subspan(1));
+  if (!roles) return report(roles.error());
   std::signal(SIGPIPE, SIG_IGN);  // a server that hangs up is an error, not our end
   const auto secret = read_secret(request.state);
   if (!secret) return report(secret.error());
   int worst = kDone;
-  for (ServerRole& place : *places) {
+  for (ServerRole& place : *roles) {
     place.wish.password = postgres_password(*secret, place.address, place.wish.role);
     const auto made = verb == "prepare" ? prepare(request, place) : Result<void>();
     const auto checked = made ? check(place) : std::unexpected(made.error());
