@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FUZZ_CHECK(question->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") ==
              std::string::npos);
   FUZZ_CHECK(question->name.find("..") == std::string::npos);
-  const std::string answer = answer_to(datagram, *question, kFirstNamedAddress);
+  const std::string answer = answer_to(datagram, *question, {.address = kFirstNamedAddress});
   FUZZ_CHECK(answer.size() <= size + 16);
   FUZZ_CHECK(!parse_name_question(answer));
   return 0;

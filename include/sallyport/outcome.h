@@ -10,6 +10,7 @@
 
 #include "sallyport/artifact.h"
 #include "sallyport/finding.h"
+#include "sallyport/network_event.h"
 #include "sallyport/reason.h"
 
 namespace sallyport {
@@ -67,6 +68,7 @@ struct Outcome {
   std::map<std::string, std::uint64_t> refused_syscalls;  // by name
   std::vector<Artifact> artifacts;
   std::vector<Finding> findings;
+  std::vector<NetworkEvent> network;  // what it asked of the network, where it had one
   Usage usage;
   std::vector<Layer> layers;
   std::vector<Timing> timings;

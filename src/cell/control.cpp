@@ -7,7 +7,7 @@
 namespace sallyport {
 namespace {
 
-constexpr std::size_t kMaxDescriptors = 4;
+constexpr std::size_t kMaxDescriptors = 253;  // the kernel's own bound
 
 }  // namespace
 
@@ -25,14 +25,17 @@ Sys<void> send_message(int control, ControlMessage message) {
 
 Sys<void> ask_supervisor(int control, ControlMessage question) {
   if (auto sent = send_message(control, question); !sent) return sent;
+  return await_done(control);
+}
+
+Sys<void> await_done(int control) {
   ControlMessage answer{};
   if (::recv(control, &answer, 1, 0) != 1 || answer != ControlMessage::done)
     return sys_fail("recv", "control", EPERM);
   return {};
 }
 
-Sys<void> send_descriptors(int control, std::span<const int> descriptors) {
-  ControlMessage message = ControlMessage::descriptors;
+Sys<void> send_descriptors(int control, ControlMessage message, std::span<const int> descriptors) {
   iovec text{.iov_base = &message, .iov_len = 1};
   alignas(cmsghdr) char space[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
   msghdr header{};

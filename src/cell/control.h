@@ -14,6 +14,7 @@ enum class ControlMessage : char {
   map_groups = 'G',   // init asks for newgidmap, and waits
   done = 'd',         // the supervisor did it
   descriptors = 'F',  // listener and scratch
+  egress = 'E',       // the sockets of the cell's network; init waits until they are served
   started = 'S',      // the tool runs
 };
 
@@ -26,7 +27,8 @@ Sys<ControlPair> make_control();
 // Init's side.
 Sys<void> send_message(int control, ControlMessage message);
 Sys<void> ask_supervisor(int control, ControlMessage question);
-Sys<void> send_descriptors(int control, std::span<const int> descriptors);
+Sys<void> send_descriptors(int control, ControlMessage message, std::span<const int> descriptors);
+Sys<void> await_done(int control);
 
 // The supervisor's side. At the end of the stream: no message.
 struct Received {

@@ -4,12 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "egress/name_question.h"
 
 namespace sallyport {
 
@@ -24,21 +22,6 @@ inline constexpr std::uint32_t kFirstNamedAddress = 0xC612'0001;
 // What the files of a cell say that has such a name server.
 inline constexpr const char* kNameServerFile =
     "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n";
-
-struct NameQuestion {
-  std::string name;  // lower case, without the last dot
-  std::uint16_t type = 0;
-  std::string_view text;  // the question as it was asked, a part of the datagram
-};
-
-// The one question of a standard query; nullopt for everything else. A name is made of letters,
-// digits, '-' and '_'.
-[[nodiscard]] std::optional<NameQuestion> parse_name_question(std::string_view datagram);
-
-// The answer to a datagram that parse_name_question took: the address to a question for one,
-// nothing to all others.
-[[nodiscard]] std::string answer_to(std::string_view datagram, const NameQuestion& question,
-                                    std::uint32_t address);
 
 // Init's side: the socket, made in the cell's own network. Allocates nothing.
 Sys<Fd> make_name_server();

@@ -65,7 +65,7 @@ TEST(NameQuestion, SurvivesAnyBytes) {
     bytes.resize(random() % 64);
     if (const auto question = parse_name_question(bytes)) {
       EXPECT_LE(question->name.size(), 253U);
-      EXPECT_LE(answer_to(bytes, *question, 1).size(), bytes.size() + 16);
+      EXPECT_LE(answer_to(bytes, *question, {.address = 1}).size(), bytes.size() + 16);
     }
   }
 }
@@ -73,14 +73,14 @@ TEST(NameQuestion, SurvivesAnyBytes) {
 TEST(NameAnswer, RepeatsTheQuestionAndGivesTheAddress) {
   const std::string asked = query(kExample);
   const auto question = parse_name_question(asked);
-  const std::string answer = answer_to(asked, *question, 0xc6120001);
+  const std::string answer = answer_to(asked, *question, {.address = 0xc6120001});
   EXPECT_EQ(answer, "\x12\x34\x81\x80\0\1\0\1\0\0\0\0"s + asked.substr(12) +
                         "\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\xc6\x12\0\1"s);
 }
 
 TEST(NameAnswer, HasNoAddressForAnotherKindOfQuestion) {
   const std::string asked = query(kExample, 28);
-  const std::string answer = answer_to(asked, *parse_name_question(asked), 0xc6120001);
+  const std::string answer = answer_to(asked, *parse_name_question(asked), {.address = 0xc6120001});
   EXPECT_EQ(answer, "\x12\x34\x81\x80\0\1\0\0\0\0\0\0"s + asked.substr(12));
 }
 

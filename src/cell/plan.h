@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "egress/network_map.h"
 #include "kernel/landlock.h"
 #include "kernel/mount.h"
 
@@ -85,8 +86,10 @@ struct Plan {
   std::vector<int> cgroup_entries;  // v1: `tasks` files to write "0" into
   int cgroup_directory = -1;        // v2: for CLONE_INTO_CGROUP
 
-  bool observe = false;          // a name server in the cell's network, handed to the supervisor
-  bool watch_processes = false;  // no cgroup: the supervisor gets a view of the cell's /proc
+  std::vector<EgressPoint> points;  // where the egress process listens in the cell's network
+  std::vector<int> point_sockets;   // room for the name server's and theirs
+  bool observe = false;             // a name server in the cell's network, handed to the supervisor
+  bool watch_processes = false;     // no cgroup: the supervisor gets a view of the cell's /proc
 
   std::vector<std::string> executables;  // candidates in order
   std::vector<const char*> argv, envp;   // null-terminated, pointing into the spec

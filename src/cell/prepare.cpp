@@ -346,9 +346,22 @@ Result<void> check_requirements(const std::vector<Requirement>& requirements,
 
 // ---- The command
 
+// Programs need no proxy, but those that look for one are told more by it when they are refused.
+void add_proxy_variables(const Plan& plan,
+                         std::vector<std::pair<std::string, std::string>>& environment) {
+  const std::string proxy = "http://198.18.0.1:" + std::to_string(kProxyPort);
+  const std::string direct = "localhost,127.0.0.1,::1," + plan.hostname;
+  for (const char* name :
+       {"http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"})
+    environment.emplace_back(name, proxy);
+  for (const char* name : {"no_proxy", "NO_PROXY"})
+    environment.emplace_back(name, direct);
+}
+
 void add_command(const CellSpec& spec, Plan& plan) {
   std::vector<std::pair<std::string, std::string>> environment = {
       {"PATH", kDefaultPath}, {"HOME", "/workspace"}, {"LANG", "C.UTF-8"}};
+  if (!plan.points.empty()) add_proxy_variables(plan, environment);
   for (const auto& [key, value] : spec.environment) {
     const auto there =
         std::ranges::find(environment, key, [](const auto& pair) { return pair.first; });
@@ -437,6 +450,21 @@ void list_descriptors(Prepared& cell) {
 
 }  // namespace
 
+namespace {
+
+// A cell whose needs are observed reaches nothing: its name server answers every name.
+Result<void> add_network(const CellSpec& spec, Plan& plan) {
+  if (spec.network.allow.empty()) return {};
+  if (plan.observe) return fail(Reason::argument, "a cell that is observed has no network");
+  auto map = NetworkMap::make(spec.network);
+  if (!map) return std::unexpected(std::move(map.error()));
+  plan.points.assign(map->points().begin(), map->points().end());
+  plan.point_sockets.assign(plan.points.size() + 1, -1);
+  return {};
+}
+
+}  // namespace
+
 Result<Prepared> prepare(const CellSpec& spec, std::string call_id) {
   Prepared cell;
   cell.call_id = std::move(call_id);
@@ -460,6 +488,7 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id) {
   }
 
   plan.observe = spec.observation != nullptr;
+  if (auto done = add_network(spec, plan); !done) return std::unexpected(done.error());
   plan.hostname = spec.hostname;
   plan.cwd = spec.cwd;
   plan.scratch_size = std::to_string(spec.limits.disk.bytes);

@@ -11,7 +11,32 @@ namespace json = boost::json;
 
 constexpr std::size_t kMostMembers = 32;  // with those that a call adds
 
-json::object usage_object(const Usage& usage) {
+json::array network_array(const std::vector<NetworkEvent>& events) {
+  json::array list;
+  list.reserve(events.size());
+  for (const NetworkEvent& event : events) {
+    json::object row{
+        {"kind", event.kind}, {"verdict", event.verdict}, {"host", to_utf8(event.host)}};
+    if (event.port != 0) row["port"] = event.port;
+    if (!event.address.empty()) row["address"] = event.address;
+    if (event.kind != "name") {
+      row["sent"] = event.sent;
+      row["received"] = event.received;
+    }
+    if (!event.rule.empty()) row["rule"] = to_utf8(event.rule);
+    if (!event.why.empty()) row["why"] = to_utf8(event.why);
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+json::object usage_object(const Outcome& outcome) {
+  const Usage& usage = outcome.usage;
+  std::uint64_t requests = 0, bytes = 0;
+  for (const NetworkEvent& event : outcome.network) {
+    requests += event.kind != "name" && event.verdict == "allowed" ? 1 : 0;
+    bytes += event.sent + event.received;
+  }
   json::object object{
       {"wall_us", usage.wall_us},
       {"cpu_user_us", usage.cpu_user_us},
@@ -19,8 +44,8 @@ json::object usage_object(const Usage& usage) {
       {"peak_memory_bytes", usage.peak_memory_bytes},
       {"processes", usage.processes},
       {"output_bytes", usage.output_bytes},
-      {"network_requests", 0},
-      {"network_bytes", 0},
+      {"network_requests", requests},
+      {"network_bytes", bytes},
       {"final", usage.final},
   };
   if (usage.read_bytes) object["read_bytes"] = *usage.read_bytes;
@@ -67,8 +92,9 @@ json::object result_object(const Outcome& outcome) {
     findings.push_back(json::object{
         {"kind", finding.kind}, {"path", to_utf8(finding.path)}, {"why", to_utf8(finding.why)}});
   object["findings"] = std::move(findings);
+  if (!outcome.network.empty()) object["network"] = network_array(outcome.network);
 
-  object["usage"] = usage_object(outcome.usage);
+  object["usage"] = usage_object(outcome);
   object["execution_ms"] = (outcome.usage.wall_us + 500) / 1000;
   object["isolation"] = isolation_object(outcome.layers);
   return object;

@@ -116,11 +116,12 @@ Result<void> lay_out_system(Plan& plan) {
   add(plan, Kind::file, "etc/hostname", plan.hostname + "\n");
   add(plan, Kind::file, "etc/hosts",
       "127.0.0.1 localhost " + plan.hostname + "\n::1 localhost " + plan.hostname + "\n");
-  // There is no name server to ask, unless names are to be observed; without this line programs
-  // would wait for one.
+  // Without a network there is no name server to ask, unless names are to be observed; without this
+  // line programs would wait for one.
+  const bool has_names = plan.observe || !plan.points.empty();
   add(plan, Kind::file, "etc/nsswitch.conf",
-      std::string("passwd: files\ngroup: files\nhosts: files") + (plan.observe ? " dns\n" : "\n"));
-  add(plan, Kind::file, "etc/resolv.conf", plan.observe ? kNameServerFile : "");
+      std::string("passwd: files\ngroup: files\nhosts: files") + (has_names ? " dns\n" : "\n"));
+  add(plan, Kind::file, "etc/resolv.conf", has_names ? kNameServerFile : "");
   for (const char* place : kEtcFromHost)
     if (auto shown = show(plan, std::string("/") + place, place, Copy::small_files); !shown)
       return shown;

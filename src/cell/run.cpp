@@ -167,6 +167,7 @@ Outcome run_cell(const CellSpec& spec, const CellStreams& streams, const LaunchF
   Supervisor supervisor(spec, served, *prepared, *board->get(), *launched);
   supervisor.watch();
 
+  if (supervisor.refusal()) return blocked(call_id, *supervisor.refusal());
   if ((*board)->step_failed && supervisor.verdict() == Reason::none)
     return blocked(call_id, explain_failed_step(*board->get()));
 

@@ -15,6 +15,7 @@ struct CellStreams {
   int output = -1;
   int error = -1;
   int connection = -1;  // a socket that the command gets as its descriptor kConnection
+  int egress = -1;      // the door of the egress process, for a cell that may reach something
   int cancel = -1;      // becomes readable when the caller wants the cell to end
 };
 

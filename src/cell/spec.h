@@ -13,6 +13,7 @@
 #include "base/cell_path.h"
 #include "base/layer.h"
 #include "cell/uid_slot.h"
+#include "egress/rules.h"
 #include "sallyport/limits.h"
 #include "sallyport/units.h"
 #include "sallyport/write_mode.h"
@@ -55,6 +56,7 @@ struct CellSpec {
   std::optional<std::string> input;       // with use_stdin: all of it, in place of the stream
   Limits limits;                          // the budget
   std::string syscalls = "default";       // name of a system call profile
+  EgressRules network;                    // what it may reach; nothing allowed: its own loopback
   std::vector<Requirement> requirements;  // refuse to run if one of them is not in force
   Observation* observation = nullptr;     // notes of what the command asks for; null: none are made
   std::optional<UidRange> uids = {};      // of a root launcher's cell; none: UidRange::configured()

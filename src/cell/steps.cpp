@@ -1,8 +1,10 @@
 #include "cell/steps.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/magic.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -120,6 +122,42 @@ Sys<void> observed_names(Launch& launch) {
   if (!server) return std::unexpected(server.error());
   launch.name_server = std::move(*server);
   return {};
+}
+
+Sys<int> listen_at(const EgressPoint& point) {
+  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener) return sys_fail("socket", "egress");
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(point.port);
+  place.sin_addr.s_addr = htonl(point.address);
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&place), sizeof(place)) != 0)
+    return sys_fail("bind", "egress");
+  if (::listen(listener.get(), SOMAXCONN) != 0) return sys_fail("listen", "egress");
+  return listener.release();
+}
+
+// The sockets of the cell's network are made in it and served from outside: no interface leads out,
+// and none is needed. Nothing is started before somebody serves them.
+Sys<void> egress(Launch& launch) {
+  Plan& plan = launch.plan;
+  if (plan.points.empty()) return {};
+  if (auto done = add_loopback_network(kEgressNetwork); !done) return done;
+  auto names = make_name_server();
+  if (!names) return std::unexpected(names.error());
+  plan.point_sockets[0] = names->get();
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    const auto listener = listen_at(plan.points[i]);
+    if (!listener) return std::unexpected(listener.error());
+    plan.point_sockets[i + 1] = *listener;
+  }
+  if (auto sent = send_descriptors(plan.control.get(), ControlMessage::egress, plan.point_sockets);
+      !sent)
+    return sent;
+  for (const int socket : std::span(plan.point_sockets).subspan(1))
+    ::close(socket);
+  names->reset();
+  return await_done(plan.control.get());
 }
 
 // Made while the host's /proc is still there: without root the kernel allows a new one only where a
@@ -362,7 +400,9 @@ Sys<void> hand_over(Launch& launch) {
   std::size_t count = 2;
   if (launch.watched_proc) fds[count++] = launch.watched_proc.get();
   if (launch.name_server) fds[count++] = launch.name_server.get();
-  if (auto done = send_descriptors(launch.plan.control.get(), std::span(fds, count)); !done)
+  if (auto done = send_descriptors(launch.plan.control.get(), ControlMessage::descriptors,
+                                   std::span(fds, count));
+      !done)
     return done;
   launch.listener.reset();
   launch.scratch.reset();
@@ -383,6 +423,7 @@ constexpr Step kSteps[] = {
     {"hostname", hostname},
     {"loopback", loopback},
     {"observed names", observed_names},
+    {"egress", egress},
     {"private proc", private_proc},
     {"clone host mounts", clone_host_mounts},
     {"new root", new_root},

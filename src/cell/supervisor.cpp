@@ -99,6 +99,7 @@ void Supervisor::poll_once() {
     kTool,
     kOom,
     kNames,
+    kNetwork,
     kCancel,
     kCount
   };
@@ -118,6 +119,7 @@ void Supervisor::poll_once() {
   want(kOom, cell_.cgroup ? cell_.cgroup->oom_fd() : -1,
        cell_.cgroup ? cell_.cgroup->oom_poll_events() : short{0});
   want(kNames, name_server_.get(), POLLIN);
+  want(kNetwork, network_ ? network_->fd() : -1, POLLIN);
   want(kCancel, verdict_ == Reason::none ? streams_.cancel : -1, POLLIN);
 
   const auto left = std::max(next_look() - Clock::now(), Clock::duration::zero());
@@ -135,6 +137,7 @@ void Supervisor::poll_once() {
       listener_.reset();
   }
   if (ready(kNames)) answer_names(name_server_.get(), *spec_.observation);
+  if (ready(kNetwork)) network_->take();
   if (ready(kOutput)) output_.read_some();
   if (ready(kError)) error_.read_some();
   if (ready(kOutputReader)) output_.write_some();
@@ -231,6 +234,9 @@ void Supervisor::handle_control() {
         cell_.control.reset();
       break;
     }
+    case ControlMessage::egress:
+      serve_network(std::move(received->descriptors));
+      break;
     case ControlMessage::descriptors: {
       std::vector<Fd>& given = received->descriptors;
       const std::size_t expected =
@@ -257,6 +263,22 @@ void Supervisor::handle_control() {
     case ControlMessage::done:
       break;
   }
+}
+
+// Init waits for the answer; without one it finds the socket closed and gives up.
+void Supervisor::serve_network(std::vector<Fd> sockets) {
+  if (streams_.egress < 0) {
+    refusal_ = Error{Reason::unavailable, "there is no egress process to serve the cell's network",
+                     "start the service, or use `sallyport run --net`"};
+  } else {
+    auto channel =
+        EgressChannel::open(streams_.egress, cell_.call_id, spec_.network, std::move(sockets));
+    if (channel)
+      network_ = std::move(*channel);
+    else
+      refusal_ = std::move(channel.error());
+  }
+  if (refusal_ || !send_message(cell_.control.get(), ControlMessage::done)) cell_.control.reset();
 }
 
 void Supervisor::begin_run(Clock::time_point run) {
@@ -334,6 +356,7 @@ void Supervisor::report(Outcome& outcome) {
   outcome.error = error_.text();
   outcome.truncated = output_.truncated() || error_.truncated();
   outcome.refused_syscalls = refused_;
+  if (network_) outcome.network = network_->finish();
 
   Usage& usage = outcome.usage;
   usage.final = ended_;

@@ -12,6 +12,7 @@
 #include "cell/process_watch.h"
 #include "cell/run.h"
 #include "cell/stream_relay.h"
+#include "egress/door.h"
 #include "kernel/seccomp_install.h"
 
 namespace sallyport {
@@ -34,6 +35,8 @@ class Supervisor {
   [[nodiscard]] Reason verdict() const { return verdict_; }
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] int scratch() const { return scratch_.get(); }
+  // Why the launch could not go on; nothing: it is not known here.
+  [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
   // Puts what was seen into the outcome: streams, usage, limits that were touched.
   void report(Outcome& outcome);
 
@@ -49,6 +52,7 @@ class Supervisor {
   Fd pumped(Sys<Fd> (*pump)(Fd), Fd& tool_end);
   void begin_run(Clock::time_point run);
   void handle_control();
+  void serve_network(std::vector<Fd> sockets);
   void handle_call();
   void handle_input();
   void check_output();
@@ -72,6 +76,8 @@ class Supervisor {
   std::optional<ProcessWatch> processes_;
   std::optional<CallObserver> observer_;
   Fd name_server_;
+  std::optional<EgressChannel> network_;
+  std::optional<Error> refusal_;
   Fd scratch_;
 
   Reason verdict_ = Reason::none;

@@ -98,7 +98,7 @@ class MessageReader {
     auto owner = name();
     if (!owner) return std::nullopt;
     const auto type = number(2), group = number(2), ttl = number(4), length = number(2);
-    if (!length || *length > message_.size() - at_) return std::nullopt;
+    if (!type || !group || !ttl || !length || *length > message_.size() - at_) return std::nullopt;
     const std::size_t data = at_;
     at_ += *length;
     // A time beyond 31 bits is none (RFC 2181).
@@ -206,7 +206,8 @@ Result<DnsAnswer> parse_dns_answer(std::string_view message, std::uint16_t id, c
   const auto its_id = reader.number(2), flags = reader.number(2), questions = reader.number(2);
   const auto answers = reader.number(2), authorities = reader.number(2),
              additional = reader.number(2);
-  if (!additional) return malformed();
+  if (!its_id || !flags || !questions || !answers || !authorities || !additional)
+    return malformed();
   constexpr std::uint32_t kIsAnswer = 0x8000, kKind = 0x7800, kTruncated = 0x0200;
   WireName wanted = wire_name(name);
   if (*its_id != id || (*flags & (kIsAnswer | kKind)) != kIsAnswer || *questions != 1 ||

@@ -1,7 +1,9 @@
 #include "kernel/namespace.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -65,6 +67,22 @@ Sys<void> bring_up_loopback() {
   std::memcpy(request.ifr_name, "lo", 3);
   request.ifr_flags = IFF_UP | IFF_RUNNING;
   if (::ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) return sys_fail("ioctl", "lo up");
+  return {};
+}
+
+Sys<void> add_loopback_network(std::uint32_t address) {
+  Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return sys_fail("socket", "lo");
+  ifreq request{};
+  std::memcpy(request.ifr_name, "lo:1", 5);  // a second address, not in place of the first
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(address);
+  std::memcpy(&request.ifr_addr, &place, sizeof(place));
+  if (::ioctl(socket.get(), SIOCSIFADDR, &request) != 0) return sys_fail("ioctl", "lo address");
+  place.sin_addr.s_addr = htonl(0xffff'ff00);
+  std::memcpy(&request.ifr_netmask, &place, sizeof(place));
+  if (::ioctl(socket.get(), SIOCSIFNETMASK, &request) != 0) return sys_fail("ioctl", "lo mask");
   return {};
 }
 

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+
 #include "base/error.h"
 #include "base/fd.h"
 
@@ -21,6 +23,9 @@ Sys<void> set_hostname(const char* hostname);
 
 // Brings up loopback, the only interface of a new network namespace.
 Sys<void> bring_up_loopback();
+
+// Gives loopback, beside its own, the /24 of an IPv4 address: every address of it is then local.
+Sys<void> add_loopback_network(std::uint32_t address);
 
 // One owner as it is on disk, shown as another: for idmapped mounts.
 struct OwnerMap {

@@ -9,6 +9,7 @@
 #include "door/cli/call_command.h"
 #include "door/cli/demo_command.h"
 #include "door/cli/doctor_command.h"
+#include "door/cli/egress_command.h"
 #include "door/cli/in_cell_command.h"
 #include "door/cli/key_command.h"
 #include "door/cli/lockout_command.h"
@@ -68,6 +69,7 @@ constexpr Command kCommands[] = {
      sallyport::doctor_command},
     {"version", "", "print the version", version_command},
     {"in-cell", "", "", sallyport::in_cell_command},  // the file tools, inside their cells
+    {"egress-process", "", "", sallyport::egress_process_command},  // of a run or a call
 };
 
 std::string help_text() {

@@ -6,6 +6,7 @@
 
 #include "base/glob.h"
 #include "base/text.h"
+#include "door/cli/net_value.h"
 #include "door/cli/values.h"
 #include "kernel/seccomp_profiles.h"
 
@@ -18,7 +19,11 @@ constexpr ByteSize kMostKeptOutput = 1_GB;
 constexpr std::string_view kFiles = "Files";
 constexpr std::string_view kLimits = "Limits";
 constexpr std::string_view kIsolation = "Isolation";
+constexpr std::string_view kNetwork = "Network";
 constexpr std::string_view kOutput = "Output";
+
+// A person at a shell may install packages with it.
+constexpr unsigned kRequestsOfARun = 1000;
 
 template <class Place, class T>
 Result<void> store(Place& place, Result<T> value) {
@@ -166,6 +171,21 @@ constexpr Option<RunRequest> kRunOptions[] = {
      limit<&Limits::io, parse_rate_limit>,
      [](const RunRequest&) { return std::string("unlimited"); }},
 
+    {"net", "HOST[:PORT][,WORD...]", kNetwork,
+     "A host that it may reach, by name; *.HOST for all names below one. Over https at 443, unless "
+     "a "
+     "word says http, postgres or tcp. `internal` allows an address of a private network, and "
+     "address=IP dials that one. Everything else is out of reach.",
+     [](RunRequest& request, std::string_view text) {
+       return append(request.spec.network.allow, parse_net(text));
+     },
+     nullptr, Times::many},
+    {"requests", "COUNT", kNetwork, "Connections, and requests of http, that it may make.",
+     [](RunRequest& request, std::string_view text) {
+       return store(request.spec.network.requests, parse_count(text, 1, 1'000'000));
+     },
+     [](const RunRequest& request) { return shown(request.spec.network.requests); }},
+
     {"env", "KEY=VALUE", kIsolation,
      "Set an environment variable. Nothing else of your environment enters.", add_variable, nullptr,
      Times::many},
@@ -221,6 +241,7 @@ CellSpec shell_defaults() {
   CellSpec spec;
   spec.limits.max_output = 10_MB;
   spec.limits.max_output_hard = 100_MB;
+  spec.network.requests = kRequestsOfARun;
   return spec;
 }
 
@@ -253,7 +274,7 @@ std::string help_text() {
   return R"(Usage: sallyport run [OPTIONS] [--] COMMAND [ARGS...]
 
 Runs COMMAND in a cell of its own. It sees the system read-only, an empty /workspace to work in, no
-network but its own loopback, and nothing else of this machine unless an option here shows it. When
+network but its own loopback and the hosts of --net, and nothing else of this machine unless an option here shows it. When
 it ends, all its processes and files are gone. Defaults stand in brackets.
 
 )" + options_help<RunRequest>(kRunOptions, RunRequest{}) +
@@ -285,6 +306,8 @@ Examples
     sallyport run --write .:/workspace --timeout 5min --cpu 20min --memory 2GiB -- make test
   Turn data into plots, and get the result as JSON:
     sallyport run --json --in plot.py --in data.csv --out '*.png' -- python3 plot.py data.csv
+  Fetch from one host, and from no other:
+    sallyport run --net example.com -- curl -sS https://example.com/
 )";
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -13,6 +14,7 @@
 #include "cell/run.h"
 #include "door/cli/options.h"
 #include "door/cli/process.h"
+#include "egress/child.h"
 #include "kernel/syscalls.h"
 
 namespace sallyport {
@@ -25,6 +27,15 @@ std::string list(const std::vector<std::string>& names) {
   return text;
 }
 
+// "network: refused name tracker.example: no rule allows this name"
+std::string network_line(const NetworkEvent& event) {
+  std::string line = "network: " + event.verdict + " " + event.kind + " " + event.host;
+  if (event.port != 0) line += ":" + std::to_string(event.port);
+  if (!event.address.empty()) line += " at " + event.address;
+  if (!event.why.empty()) line += ": " + event.why;
+  return line;
+}
+
 void explain(const RunRequest& request, const Outcome& outcome) {
   if (!outcome.message.empty()) say(outcome.message);
   if (!outcome.hint.empty()) say("hint: " + outcome.hint);
@@ -34,6 +45,8 @@ void explain(const RunRequest& request, const Outcome& outcome) {
         " bytes were written in all");
   for (const Finding& finding : outcome.findings)
     say(finding.kind + ": " + finding.path + ": " + finding.why);
+  for (const NetworkEvent& event : outcome.network)
+    if (event.verdict != "allowed" || request.verbose) say(network_line(event));
   if (!request.verbose) return;
   for (const Layer& layer : outcome.layers)
     say("layer " + layer.name + ": " + layer.value);
@@ -95,10 +108,21 @@ int run_command(std::span<const char* const> words) {
     result_file = std::move(*opened);
   }
 
+  std::optional<EgressChild> egress;
+  if (!request->spec.network.allow.empty()) {
+    auto started = EgressChild::start("/proc/self/exe");
+    if (!started) {
+      print_error(started.error());
+      return kCouldNotStart;
+    }
+    egress.emplace(std::move(*started));
+  }
+
   Fd cancel = catch_signals();
   CellStreams streams{.input = STDIN_FILENO,
                       .output = STDOUT_FILENO,
                       .error = STDERR_FILENO,
+                      .egress = egress ? egress->door() : -1,
                       .cancel = cancel.get()};
   if (request->json) streams.output = streams.error = -1;
   const Outcome outcome = run_cell(request->spec, streams);

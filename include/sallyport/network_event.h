@@ -1,0 +1,21 @@
+// What a cell asked of the network, and what became of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sallyport {
+
+struct NetworkEvent {
+  std::string kind;     // "name": it was looked up; "connection", "request"
+  std::string verdict;  // "allowed", "refused", "failed" (allowed, and it came to nothing)
+  std::string host;     // as far as it is known
+  std::uint16_t port = 0;
+  std::string address;                   // that was dialled; empty: none was
+  std::uint64_t sent = 0, received = 0;  // bytes, as the cell sees them
+  std::string rule;                      // by which it was judged; empty: no rule allows it
+  std::string why;                       // it was refused, or what failed
+  bool operator==(const NetworkEvent&) const = default;
+};
+
+}  // namespace sallyport

@@ -1,0 +1,49 @@
+#include "egress/child.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <utility>
+
+#include "egress/door.h"
+
+namespace sallyport {
+
+Result<EgressChild> EgressChild::start(const char* program) {
+  auto door = make_door();
+  if (!door) return fail(Reason::unavailable, door.error());
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, door->egress.get(), kEgressDoor);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  // A session of its own: ^C is for the cell, whose last words the process still passes on.
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+  char name[] = "sallyport", verb[] = "egress-process";
+  char* const arguments[] = {name, verb, nullptr};
+  char* const environment[] = {nullptr};
+  pid_t pid = -1;
+  const int failed = ::posix_spawn(&pid, program, &actions, &attributes, arguments, environment);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0)
+    return fail(Reason::unavailable, "the egress process cannot be started: " +
+                                         describe(SysError{"posix_spawn", program, failed}));
+  return EgressChild(std::move(door->outside), pid);
+}
+
+EgressChild::EgressChild(EgressChild&& other) noexcept
+    : door_(std::move(other.door_)), pid_(std::exchange(other.pid_, -1)) {}
+
+EgressChild::~EgressChild() {
+  door_.reset();
+  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+}
+
+}  // namespace sallyport

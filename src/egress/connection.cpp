@@ -1,0 +1,171 @@
+#include "egress/connection.h"
+
+#include <array>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include "base/text.h"
+#include "egress/dial.h"
+#include "egress/tls_hello.h"
+#include "egress/watchdog.h"
+
+namespace sallyport {
+namespace {
+
+constexpr auto kHelloPatience = std::chrono::seconds(10);
+constexpr std::size_t kPiece = std::size_t{64} << 10;
+
+// "access denied", as a TLS client understands it.
+constexpr std::string_view kTlsRefusal("\x15\x03\x03\x00\x02\x02\x31", 7);
+
+Task<void> refuse_tls(ServedCell& cell, BufferedLink& client, NetworkEvent event, std::string why) {
+  event.verdict = "refused";
+  event.why = std::move(why);
+  cell.note(std::move(event));
+  co_await client.link.write(kTlsRefusal);
+  client.link.finish();
+}
+
+// One direction. What is counted is what has gone on.
+Task<void> carry(BufferedLink& from, Link& to, ServedCell& cell,
+                 bool (ServedCell::*count)(std::size_t), std::uint64_t& total, std::string& why) {
+  std::unique_ptr<std::array<char, kPiece>> room;
+  for (;;) {
+    std::string_view piece;
+    if (!from.pending.empty()) {
+      piece = from.pending;
+    } else {
+      if (!room) room = std::make_unique<std::array<char, kPiece>>();
+      piece = {room->data(), co_await from.link.read(*room)};
+    }
+    if (piece.empty()) break;
+    if (!(cell.*count)(piece.size())) {
+      why = "the call has used up its bytes";
+      from.link.reset();
+      to.reset();
+      co_return;
+    }
+    total += piece.size();
+    if (!co_await to.write(piece)) break;
+    from.pending.clear();
+  }
+  if (from.link.failed() || to.failed()) {
+    from.link.reset();
+    to.reset();
+  } else {
+    to.finish();
+  }
+}
+
+Task<void> serve_tls(ServedCell& cell, BufferedLink& client, const Meeting& meeting,
+                     NetworkEvent event) {
+  TlsHelloParser hello;
+  {
+    const Watchdog watchdog(cell.io(), client.link, kHelloPatience);
+    auto state = hello.parse(client.pending);
+    while (state == TlsHelloParser::State::incomplete) {
+      if (!co_await client.read_more()) {
+        event.verdict = "refused";
+        event.why = "The connection ended before its TLS hello.";
+        cell.note(std::move(event));
+        co_return;
+      }
+      state = hello.parse(client.pending);
+    }
+    if (state == TlsHelloParser::State::refused)
+      co_return co_await refuse_tls(cell, client, std::move(event), std::string(hello.fault()));
+  }
+  event.host = hello.name().to_text();
+  if (!meeting.fits(cell.map(), hello.name()))
+    co_return co_await refuse_tls(cell, client, std::move(event),
+                                  "the TLS hello names another server than the one connected to");
+  const auto rules = cell.map().rules_for(hello.name(), meeting.port);
+  if (rules.empty())
+    co_return co_await refuse_tls(cell, client, std::move(event), "no rule allows this host");
+  event.rule = rules.front()->id;
+  if (!cell.take_request())
+    co_return co_await refuse_tls(cell, client, std::move(event),
+                                  "the call has made all the requests that it may");
+  auto dialled = co_await dial(cell, hello.name(), *rules.front());
+  if (!dialled) {
+    event.verdict = dialled.error().reason == Reason::permission ? "refused" : "failed";
+    event.why = dialled.error().message;
+    cell.note(std::move(event));
+    client.link.reset();
+    co_return;
+  }
+  event.address = dialled->address.to_text();
+  BufferedLink host(*dialled->link);
+  const ServedCell::Open open(cell, host.link);
+  co_await tunnel(cell, client, host, event);
+  cell.note(std::move(event));
+}
+
+// Known by the address alone: nothing of it is looked at.
+Task<void> serve_opaque(ServedCell& cell, BufferedLink& client, const Meeting& meeting,
+                        NetworkEvent event) {
+  const auto rules = meeting.name ? cell.map().rules_for(*meeting.name, meeting.port)
+                                  : std::vector<const EgressRule*>();
+  if (rules.empty() || !cell.take_request()) {
+    event.verdict = "refused";
+    event.why = rules.empty() ? "no rule allows this host"
+                              : "the call has made all the requests that it may";
+    cell.note(std::move(event));
+    client.link.reset();
+    co_return;
+  }
+  event.rule = rules.front()->id;
+  auto dialled = co_await dial(cell, *meeting.name, *rules.front());
+  if (!dialled) {
+    event.verdict = dialled.error().reason == Reason::permission ? "refused" : "failed";
+    event.why = dialled.error().message;
+    cell.note(std::move(event));
+    client.link.reset();
+    co_return;
+  }
+  event.address = dialled->address.to_text();
+  BufferedLink host(*dialled->link);
+  const ServedCell::Open open(cell, host.link);
+  co_await tunnel(cell, client, host, event);
+  cell.note(std::move(event));
+}
+
+}  // namespace
+
+Task<void> tunnel(ServedCell& cell, BufferedLink& client, BufferedLink& host, NetworkEvent& event) {
+  using namespace boost::asio::experimental::awaitable_operators;
+  event.verdict = "allowed";
+  co_await (carry(client, host.link, cell, &ServedCell::count_sent, event.sent, event.why) &&
+            carry(host, client.link, cell, &ServedCell::count_received, event.received, event.why));
+}
+
+std::string allowed_hosts_text(const NetworkMap& map) {
+  std::string text;
+  std::size_t left = 20;
+  for (const EgressRule& rule : map.rules().allow) {
+    if (left-- == 0) {
+      text += ", …";
+      break;
+    }
+    if (!text.empty()) text += ", ";
+    text.append(name_of(rule.scheme)).append("://").append(rule.host);
+    text.append(":").append(std::to_string(rule.port));
+  }
+  return text;
+}
+
+Task<void> serve_connection(ServedCell& cell, BufferedLink& client, Meeting meeting) {
+  NetworkEvent event{.kind = "connection",
+                     .host = meeting.name ? meeting.name->to_text() : "",
+                     .port = meeting.port};
+  switch (meeting.scheme) {
+    case EgressScheme::https:
+      co_return co_await serve_tls(cell, client, meeting, std::move(event));
+    case EgressScheme::http:
+      co_return co_await serve_http(cell, client, &meeting);
+    case EgressScheme::postgres:
+    case EgressScheme::tcp:
+      co_return co_await serve_opaque(cell, client, meeting, std::move(event));
+  }
+}
+
+}  // namespace sallyport

@@ -1,0 +1,39 @@
+// What happens on one connection of a cell, by the scheme that its rule speaks.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "egress/served_cell.h"
+
+namespace sallyport {
+
+// Where the cell believes that it is connected to.
+struct Meeting {
+  std::uint16_t port = 0;
+  EgressScheme scheme = EgressScheme::tcp;
+  std::optional<HostName> name;  // known already, by the address or from a proxy's client
+  std::uint32_t address = 0;     // of a point; 0: it came through the proxy
+
+  // Whether a connection that came here may be for `other`.
+  [[nodiscard]] bool fits(const NetworkMap& map, const HostName& other) const {
+    return address == 0 ? name == other : map.address_of(other) == address;
+  }
+};
+
+// Until both sides have ended. Everything that it finds is noted.
+Task<void> serve_connection(ServedCell& cell, BufferedLink& client, Meeting meeting);
+
+// Programs that look for a proxy: CONNECT, absolute URLs, and SOCKS 5 with names.
+Task<void> serve_proxy(ServedCell& cell, BufferedLink& client);
+
+// Requests of HTTP/1.1, each judged by itself. Through the proxy each names its own host.
+Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* meeting);
+
+// Both ways, until both have ended. Counts into `event`.
+Task<void> tunnel(ServedCell& cell, BufferedLink& client, BufferedLink& host, NetworkEvent& event);
+
+// "api.example.com:443 over https, …": what would be allowed.
+[[nodiscard]] std::string allowed_hosts_text(const NetworkMap& map);
+
+}  // namespace sallyport

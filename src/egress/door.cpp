@@ -1,0 +1,186 @@
+#include "egress/door.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "egress/network_map.h"
+
+namespace sallyport {
+namespace {
+
+constexpr std::size_t kLargestPacket = std::size_t{128} << 10;
+constexpr std::size_t kMostFds = kMostPoints + 2;
+constexpr std::size_t kMostEvents = 1000;
+constexpr auto kReadyPatience = std::chrono::seconds(5);
+constexpr auto kLastPatience = std::chrono::milliseconds(500);
+constexpr std::string_view kReady = "ready";
+
+struct Registration {
+  std::string call_id;
+  EgressRules rules;
+};
+
+// Sends one packet whole, or nothing.
+Sys<void> send_packet(int socket, std::string_view bytes, std::span<const int> fds, int flags) {
+  iovec text{.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostFds * sizeof(int))> space{};
+  msghdr header{};
+  header.msg_iov = &text;
+  header.msg_iovlen = 1;
+  if (!fds.empty()) {
+    header.msg_control = space.data();
+    header.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
+  }
+  if (::sendmsg(socket, &header, MSG_NOSIGNAL | flags) != static_cast<ssize_t>(bytes.size()))
+    return sys_fail("sendmsg", "egress");
+  return {};
+}
+
+struct ReceivedPacket {
+  std::string bytes;
+  std::vector<Fd> fds;
+};
+
+Sys<ReceivedPacket> receive_packet_from(int socket) {
+  ReceivedPacket packet;
+  packet.bytes.resize(kLargestPacket);
+  iovec text{.iov_base = packet.bytes.data(), .iov_len = packet.bytes.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostFds * sizeof(int))> space{};
+  msghdr header{};
+  header.msg_iov = &text;
+  header.msg_iovlen = 1;
+  header.msg_control = space.data();
+  header.msg_controllen = space.size();
+  const ssize_t size = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (size < 0) return sys_fail("recvmsg", "egress");
+  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    packet.fds.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+      packet.fds.emplace_back(fd);
+    }
+  }
+  if (size == 0) return sys_fail("recvmsg", "egress", EPIPE);
+  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+    return sys_fail("recvmsg", "egress", EBADMSG);
+  packet.bytes.resize(static_cast<std::size_t>(size));
+  return packet;
+}
+
+// Whether the socket can be read before the time is up.
+bool wait_readable(int socket, std::chrono::steady_clock::time_point until) {
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd one{.fd = socket, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&one, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
+  }
+}
+
+std::unexpected<Error> no_egress(std::string_view what) {
+  return fail(
+      Reason::unavailable,
+      "the network that the call may use cannot be had: the egress process " + std::string(what),
+      "try again; the service starts it anew");
+}
+
+}  // namespace
+
+template <class Wire>
+void visit(Wire& wire, Registration& registration) {
+  visit(wire, registration.call_id);
+  visit(wire, registration.rules);
+}
+
+Sys<DoorPair> make_door() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return sys_fail("socketpair", "egress");
+  return DoorPair{.outside = Fd(ends[0]), .egress = Fd(ends[1])};
+}
+
+Result<EgressChannel> EgressChannel::open(int door, const std::string& call_id,
+                                          const EgressRules& rules, std::vector<Fd> sockets) {
+  const auto bytes =
+      write_wire(Registration{.call_id = call_id, .rules = rules}, kLargestPacket, "the network");
+  if (!bytes) return std::unexpected(bytes.error());
+  auto ends = make_door();
+  if (!ends) return fail(Reason::unavailable, ends.error());
+  std::vector<int> fds{ends->egress.get()};
+  fds.reserve(sockets.size() + 1);
+  for (const Fd& socket : sockets)
+    fds.push_back(socket.get());
+  if (fds.size() > kMostFds) return fail(Reason::internal, "a cell has too many sockets");
+  const auto until = std::chrono::steady_clock::now() + kReadyPatience;
+  if (auto sent = send_packet(door, *bytes, fds, MSG_DONTWAIT); !sent)
+    return no_egress("is gone or busy (" + describe(sent.error()) + ")");
+  ends->egress.reset();
+  EgressChannel channel(std::move(ends->outside));
+  if (!wait_readable(channel.fd(), until)) return no_egress("did not answer in time");
+  const auto packet = receive_packet_from(channel.fd());
+  if (!packet || packet->bytes != kReady) return no_egress("refused it");
+  return channel;
+}
+
+bool EgressChannel::take() {
+  for (;;) {
+    auto packet = receive_packet_from(channel_.get());
+    if (!packet) {
+      if (packet.error().err == EAGAIN || packet.error().err == EINTR) return true;
+      channel_.reset();
+      return false;
+    }
+    auto event = read_wire<NetworkEvent>(packet->bytes, kLargestPacket, "an event");
+    if (event && events_.size() < kMostEvents) events_.push_back(std::move(*event));
+  }
+}
+
+std::vector<NetworkEvent> EgressChannel::finish() {
+  if (channel_) ::shutdown(channel_.get(), SHUT_WR);
+  const auto until = std::chrono::steady_clock::now() + kLastPatience;
+  while (channel_ && wait_readable(channel_.get(), until))
+    take();
+  channel_.reset();
+  return std::move(events_);
+}
+
+Sys<NewCell> receive_cell(int door) {
+  auto packet = receive_packet_from(door);
+  if (!packet) return std::unexpected(packet.error());
+  auto registration = read_wire<Registration>(packet->bytes, kLargestPacket, "a cell's network");
+  if (!registration || packet->fds.size() < 3) return sys_fail("recvmsg", "egress", EBADMSG);
+  NewCell cell{.call_id = std::move(registration->call_id),
+               .rules = std::move(registration->rules),
+               .channel = std::move(packet->fds[0]),
+               .names = std::move(packet->fds[1]),
+               .listeners = {}};
+  cell.listeners.assign(std::make_move_iterator(packet->fds.begin() + 2),
+                        std::make_move_iterator(packet->fds.end()));
+  return cell;
+}
+
+bool send_ready(int channel) {
+  return send_packet(channel, kReady, {}, MSG_DONTWAIT).has_value();
+}
+
+bool send_event(int channel, const NetworkEvent& event) {
+  const auto bytes = write_wire(event, kLargestPacket, "an event");
+  return bytes && send_packet(channel, *bytes, {}, MSG_DONTWAIT).has_value();
+}
+
+}  // namespace sallyport

@@ -1,0 +1,353 @@
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include "base/parse.h"
+#include "base/text.h"
+#include "egress/connection.h"
+#include "egress/dial.h"
+#include "egress/http_head.h"
+#include "egress/watchdog.h"
+#include "http/characters.h"
+#include "http/chunked.h"
+#include "http/target.h"
+
+namespace sallyport {
+namespace {
+
+constexpr auto kHeadPatience = std::chrono::seconds(30);
+constexpr std::string_view kPlainScheme = "http://";
+
+// What one request is for.
+struct Wanted {
+  HostName name;
+  std::uint16_t port = 80;
+  std::string target;  // in the form that a server gets
+};
+
+struct HttpFault {
+  unsigned status = 0;
+  std::string why;
+};
+
+// "name" or "name:port".
+std::optional<std::pair<HostName, std::uint16_t>> split_authority(std::string_view text,
+                                                                  std::uint16_t default_port) {
+  const std::size_t colon = text.rfind(':');
+  std::uint16_t port = default_port;
+  if (colon != std::string_view::npos) {
+    const auto read = parse_port(text.substr(colon + 1));
+    if (!read) return std::nullopt;
+    port = *read;
+    text = text.substr(0, colon);
+  }
+  auto name = HostName::parse(text);
+  if (!name) return std::nullopt;
+  return std::pair(std::move(*name), port);
+}
+
+std::expected<Wanted, HttpFault> read_wanted(const NetworkMap& map, const RequestHead& request,
+                                             const Meeting* meeting) {
+  std::string_view target = request.target;
+  std::string_view authority = request.host;
+  const bool absolute = target.size() > kPlainScheme.size() &&
+                        equal_ignoring_case(target.substr(0, kPlainScheme.size()), kPlainScheme);
+  if (absolute) {
+    target.remove_prefix(kPlainScheme.size());
+    const std::size_t path = std::min(target.find_first_of("/?"), target.size());
+    authority = target.substr(0, path);
+    target.remove_prefix(path);
+    if (!request.host.empty() && !equal_ignoring_case(authority, request.host))
+      return std::unexpected(
+          HttpFault{400, "The host of the target is not that of the Host header."});
+  } else if (meeting == nullptr) {
+    return std::unexpected(
+        HttpFault{400, "A proxy is asked with a whole http:// URL, or CONNECT."});
+  }
+  if (authority.empty()) return std::unexpected(HttpFault{400, "There is no Host header."});
+  const auto place = split_authority(authority, meeting != nullptr ? meeting->port : 80);
+  if (!place)
+    return std::unexpected(HttpFault{400, "The host is not a name, or its port no port."});
+  if (meeting != nullptr && (place->second != meeting->port || !meeting->fits(map, place->first)))
+    return std::unexpected(
+        HttpFault{421, "the request names another host than the one connected to"});
+  std::string wanted(target);
+  if (wanted.empty() || wanted.front() == '?') wanted.insert(0, "/");
+  if (wanted.front() != '/' && wanted != "*")
+    return std::unexpected(HttpFault{400, "The target is not a path."});
+  return Wanted{.name = place->first, .port = place->second, .target = std::move(wanted)};
+}
+
+// Whether `path` is `allowed` or lies below it.
+bool lies_below(std::string_view path, std::string_view allowed) {
+  if (!path.starts_with(allowed)) return false;
+  return allowed.ends_with('/') || path.size() == allowed.size() || path[allowed.size()] == '/';
+}
+
+bool allows(const EgressRule& rule, const RequestHead& request, std::string_view target) {
+  if (!rule.methods.empty() &&
+      std::ranges::find(rule.methods, request.method) == rule.methods.end())
+    return false;
+  if (rule.paths.empty()) return true;
+  // A path with two readings is not one that a rule can be held to.
+  HttpTarget parts;
+  if (!parse_target(target, parts).empty()) return false;
+  return std::ranges::any_of(
+      rule.paths, [&](const std::string& allowed) { return lies_below(parts.path, allowed); });
+}
+
+struct Judged {
+  const EgressRule* rule = nullptr;
+  HttpFault fault;
+};
+
+Judged judge(ServedCell& cell, const RequestHead& request, const Wanted& wanted) {
+  const auto rules = cell.map().rules_for(wanted.name, wanted.port);
+  const EgressRule* some = nullptr;
+  for (const EgressRule* rule : rules) {
+    if (rule->scheme != EgressScheme::http) continue;
+    some = rule;
+    if (!allows(*rule, request, wanted.target)) continue;
+    if (!cell.take_request())
+      return {rule, {429, "the call has made all the requests that it may"}};
+    return {rule, {}};
+  }
+  if (some == nullptr)
+    return {nullptr,
+            {403, "no rule allows http to " + wanted.name.to_text() + ":" +
+                      std::to_string(wanted.port)}};
+  return {some, {403, "no rule allows " + request.method + " of this path"}};
+}
+
+std::string refusal_text(const ServedCell& cell, const HttpFault& fault) {
+  const std::string body = "Sallyport refused this request: " + fault.why +
+                           "\nAllowed here: " + allowed_hosts_text(cell.map()) + "\n";
+  std::string text = "HTTP/1.1 " + std::to_string(fault.status) + " Refused by Sallyport\r\n";
+  text += "Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ";
+  return text + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+// One exchange: a request on its way to the host, and the answer on its way back.
+struct Exchange {
+  ServedCell& cell;
+  BufferedLink& client;
+  BufferedLink& host;
+  NetworkEvent& event;
+  bool request_done = false;
+  bool keep = true;     // another request may follow on both connections
+  bool tunnel = false;  // the connection has been handed to another protocol
+
+  Task<bool> send(Link& to, std::string_view bytes, bool upward) {
+    std::uint64_t& total = upward ? event.sent : event.received;
+    if (!(upward ? cell.count_sent(bytes.size()) : cell.count_received(bytes.size()))) {
+      event.why = "the call has used up its bytes";
+      client.link.reset();
+      host.link.reset();
+      co_return false;
+    }
+    total += bytes.size();
+    co_return co_await to.write(bytes);
+  }
+
+  // False: it did not come to its end.
+  Task<bool> carry_body(BufferedLink& from, Link& to, Framing framing, bool upward) {
+    if (framing.kind == Framing::Kind::none) co_return true;
+    ChunkedDecoder chunks(SIZE_MAX);
+    std::string piece;
+    std::uint64_t left = framing.length;
+    for (;;) {
+      if (!from.pending.empty()) {
+        switch (framing.kind) {
+          case Framing::Kind::length: {
+            const std::size_t part = std::min<std::uint64_t>(left, from.pending.size());
+            if (!co_await send(to, std::string_view(from.pending).substr(0, part), upward))
+              co_return false;
+            from.drop(part);
+            left -= part;
+            break;
+          }
+          case Framing::Kind::chunked: {
+            piece.clear();
+            const std::size_t used = chunks.feed(from.pending, piece);
+            from.drop(used);
+            if (chunks.refusal().status != 0) co_return false;
+            if (!piece.empty() && !co_await send(to, as_chunk(piece), upward)) co_return false;
+            if (chunks.done()) co_return co_await send(to, "0\r\n\r\n", upward);
+            break;
+          }
+          case Framing::Kind::until_end:
+            if (!co_await send(to, from.pending, upward)) co_return false;
+            from.pending.clear();
+            break;
+          case Framing::Kind::none:
+            break;
+        }
+      }
+      if (framing.kind == Framing::Kind::length && left == 0) co_return true;
+      if (from.pending.empty() && !co_await from.read_more())
+        co_return framing.kind == Framing::Kind::until_end && !from.link.failed();
+    }
+  }
+
+  Task<void> carry_request(Framing framing) {
+    request_done = co_await carry_body(client, host.link, framing, true);
+    // Without its end the host would wait for the rest of it.
+    if (!request_done) host.link.close();
+  }
+
+  Task<void> carry_response(bool to_head_request, bool may_upgrade) {
+    if (!co_await carry_answer(to_head_request, may_upgrade)) {
+      keep = false;
+      if (event.received == 0)
+        client.link.reset();
+      else
+        client.link.close();
+    }
+    // An answer that does not wait for its request is the last one.
+    if (!request_done && !tunnel) {
+      keep = false;
+      client.link.finish();
+      host.link.close();
+      client.link.close();
+    }
+  }
+
+  Task<bool> carry_answer(bool to_head_request, bool may_upgrade) {
+    for (;;) {
+      std::size_t searched = 0;
+      auto end = head_end(host.pending, searched);
+      while (!end) {
+        if (host.pending.size() > kLongestHead || !co_await host.read_more()) co_return false;
+        end = head_end(host.pending, searched);
+      }
+      ResponseHead response;
+      const auto fault = parse_response_head(std::string_view(host.pending).substr(0, *end),
+                                             to_head_request, response);
+      if (!fault.empty()) {
+        event.why = "the host's answer cannot be read: " + std::string(fault);
+        co_return false;
+      }
+      host.drop(*end);
+      if (response.status == 101 && !may_upgrade) co_return false;
+      if (!co_await send(client.link, write_response_head(response), false)) co_return false;
+      if (response.status == 101) {
+        tunnel = true;
+        co_return true;
+      }
+      if (response.status < 200) continue;
+      if (!response.keep_alive) keep = false;
+      co_return co_await carry_body(host, client.link, response.framing, false);
+    }
+  }
+
+  static std::string as_chunk(std::string_view piece) {
+    char size[20];
+    const auto end = std::to_chars(size, size + sizeof(size), piece.size(), 16).ptr;
+    std::string chunk(size, end);
+    return chunk.append("\r\n").append(piece).append("\r\n");
+  }
+};
+
+// The connection to the host of the last request, which the next one uses if it is for the same.
+struct Upstream {
+  HostName name;
+  const EgressRule* rule;
+  std::string address;
+  std::unique_ptr<Link> link;
+  BufferedLink buffered;
+  ServedCell::Open open;
+
+  Upstream(ServedCell& cell, HostName host, const EgressRule* by, Dialled dialled)
+      : name(std::move(host)),
+        rule(by),
+        address(dialled.address.to_text()),
+        link(std::move(dialled.link)),
+        buffered(*link),
+        open(cell, *link) {}
+};
+
+// The next head; nothing: the client has ended, or what came is none.
+Task<std::optional<std::size_t>> read_head(ServedCell& cell, BufferedLink& client) {
+  const Watchdog watchdog(cell.io(), client.link, kHeadPatience);
+  std::size_t searched = 0;
+  for (;;) {
+    if (const auto end = head_end(client.pending, searched)) co_return end;
+    if (client.pending.size() > kLongestHead) co_return std::nullopt;
+    if (!co_await client.read_more()) co_return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* meeting) {
+  using namespace boost::asio::experimental::awaitable_operators;
+  std::unique_ptr<Upstream> upstream;
+  for (;;) {
+    const auto end = co_await read_head(cell, client);
+    if (!end) co_return;
+    NetworkEvent event{.kind = "request"};
+    const auto refuse = [&](HttpFault fault) -> Task<void> {
+      event.verdict = "refused";
+      event.why = fault.why;
+      cell.note(event);
+      co_await client.link.write(refusal_text(cell, fault));
+      client.link.finish();
+    };
+    RequestHead request;
+    const auto fault =
+        parse_request_head(std::string_view(client.pending).substr(0, *end), request);
+    client.drop(*end);
+    if (!fault.empty()) co_return co_await refuse({400, std::string(fault)});
+    const auto wanted = read_wanted(cell.map(), request, meeting);
+    if (!wanted) {
+      event.host = to_utf8(request.host.substr(0, 253));
+      if (meeting != nullptr) event.port = meeting->port;
+      co_return co_await refuse(wanted.error());
+    }
+    event.host = wanted->name.to_text();
+    event.port = wanted->port;
+    const Judged judged = judge(cell, request, *wanted);
+    if (judged.rule != nullptr) event.rule = judged.rule->id;
+    if (judged.fault.status != 0) co_return co_await refuse(judged.fault);
+
+    if (!upstream || upstream->name != wanted->name || upstream->rule->port != wanted->port) {
+      upstream.reset();
+      auto dialled = co_await dial(cell, wanted->name, *judged.rule);
+      if (!dialled) {
+        if (dialled.error().reason == Reason::permission)
+          co_return co_await refuse({403, dialled.error().message});
+        event.verdict = "failed";
+        event.why = dialled.error().message;
+        cell.note(event);
+        co_await client.link.write(refusal_text(cell, {502, dialled.error().message}));
+        client.link.finish();
+        co_return;
+      }
+      upstream = std::make_unique<Upstream>(cell, wanted->name, judged.rule, std::move(*dialled));
+    }
+    event.address = upstream->address;
+    event.verdict = "allowed";
+    const std::string host = wanted->port == 80
+                                 ? wanted->name.to_text()
+                                 : wanted->name.to_text() + ":" + std::to_string(wanted->port);
+    Exchange exchange{cell, client, upstream->buffered, event};
+    if (!co_await exchange.send(*upstream->link, write_request_head(request, wanted->target, host),
+                                true)) {
+      event.verdict = "failed";
+      if (event.why.empty()) event.why = "the host closed the connection";
+      cell.note(event);
+      client.link.reset();
+      co_return;
+    }
+    co_await (exchange.carry_request(request.framing) &&
+              exchange.carry_response(request.method == "HEAD", request.upgrade));
+    if (exchange.tunnel) co_await tunnel(cell, client, upstream->buffered, event);
+    if (!exchange.keep && event.received == 0 && event.why.empty()) {
+      event.verdict = "failed";
+      event.why = "the host closed the connection without an answer";
+    }
+    cell.note(event);
+    if (exchange.tunnel || !exchange.keep || !request.keep_alive || cell.ended()) break;
+  }
+  client.link.finish();
+}
+
+}  // namespace sallyport

@@ -1,0 +1,73 @@
+#include "egress/link.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+namespace sallyport {
+namespace {
+
+namespace asio = boost::asio;
+constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t kPiece = std::size_t{16} << 10;
+
+class PlainLink final : public Link {
+ public:
+  explicit PlainLink(asio::ip::tcp::socket socket) : socket_(std::move(socket)) {
+    boost::system::error_code ignored;
+    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  }
+
+  Task<std::size_t> read(std::span<char> room) override {
+    const auto [error, size] =
+        co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), kTuple);
+    if (error && error != asio::error::eof) failed_ = true;
+    co_return error ? 0 : size;
+  }
+
+  Task<bool> write(std::string_view bytes) override {
+    const auto [error, size] =
+        co_await asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()), kTuple);
+    if (error) failed_ = true;
+    co_return !error;
+  }
+
+  void finish() override {
+    boost::system::error_code ignored;
+    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  }
+
+  void close() override {
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+  }
+
+  void reset() override {
+    boost::system::error_code ignored;
+    socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+    socket_.close(ignored);
+  }
+
+  [[nodiscard]] bool failed() const override { return failed_; }
+
+ private:
+  asio::ip::tcp::socket socket_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Link> plain_link(asio::ip::tcp::socket socket) {
+  return std::make_unique<PlainLink>(std::move(socket));
+}
+
+Task<bool> BufferedLink::read_more() {
+  const std::size_t had = pending.size();
+  pending.resize(had + kPiece);
+  const std::size_t size = co_await link.read(std::span(pending).subspan(had));
+  pending.resize(had + size);
+  co_return size > 0;
+}
+
+}  // namespace sallyport

@@ -1,0 +1,47 @@
+// One side of a connection, as coroutines: the cell's, or that of the host it talks to.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sallyport {
+
+template <class T>
+using Task = boost::asio::awaitable<T>;
+
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  // How many bytes came; none: the other side has ended, or the connection has failed().
+  virtual Task<std::size_t> read(std::span<char> room) = 0;
+  // All of it; false: the connection has failed.
+  virtual Task<bool> write(std::string_view bytes) = 0;
+  // Nothing more will be written.
+  virtual void finish() = 0;
+  // Ends whatever waits on it.
+  virtual void close() = 0;
+  // Ends it so that the other side sees a failure and not an end.
+  virtual void reset() = 0;
+  [[nodiscard]] virtual bool failed() const = 0;
+};
+
+[[nodiscard]] std::unique_ptr<Link> plain_link(boost::asio::ip::tcp::socket socket);
+
+// A link with what was read from it and not used yet.
+struct BufferedLink {
+  explicit BufferedLink(Link& to) : link(to) {}
+  Link& link;
+  std::string pending;
+
+  // More bytes, behind those that are pending; false: none will come.
+  Task<bool> read_more();
+  void drop(std::size_t count) { pending.erase(0, count); }
+};
+
+}  // namespace sallyport

@@ -1,0 +1,186 @@
+#include "egress/process.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+
+#include "base/file.h"
+#include "egress/connection.h"
+#include "egress/name_question.h"
+#include "kernel/landlock.h"
+#include "kernel/privilege.h"
+
+namespace sallyport {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using asio::ip::udp;
+constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
+// Descriptors are used up: whoever waits goes on waiting in the kernel for a moment.
+constexpr auto kAcceptPause = std::chrono::milliseconds(20);
+
+using CellPtr = std::shared_ptr<ServedCell>;
+
+Task<void> serve_client(CellPtr cell, tcp::socket socket, std::size_t point) {
+  const auto link = plain_link(std::move(socket));
+  BufferedLink client(*link);
+  const ServedCell::Open open(*cell, *link);
+  const ServedCell::Connection counted(*cell);
+  if (point == 0) {
+    co_await serve_proxy(*cell, client);
+  } else {
+    const EgressPoint& place = cell->map().points()[point];
+    co_await serve_connection(*cell, client,
+                              {.port = place.port,
+                               .scheme = cell->map().scheme_at(place),
+                               .name = cell->map().name_at(place),
+                               .address = place.address});
+  }
+}
+
+Task<void> accept_clients(CellPtr cell, std::size_t point) {
+  auto& listener = cell->listeners[point];
+  while (!cell->ended()) {
+    auto [error, socket] = co_await listener.async_accept(kTuple);
+    if (error == asio::error::operation_aborted || cell->ended()) co_return;
+    if (error) {
+      asio::steady_timer pause(cell->io(), kAcceptPause);
+      co_await pause.async_wait(kTuple);
+      continue;
+    }
+    if (cell->connections() >= ServedCell::kMostConnections) {
+      cell->note({.kind = "connection",
+                  .verdict = "refused",
+                  .port = cell->map().points()[point].port,
+                  .why = "too many connections at once"});
+      continue;
+    }
+    asio::co_spawn(cell->io(), serve_client(cell, std::move(socket), point), asio::detached);
+  }
+}
+
+NameAnswer find_answer(ServedCell& cell, const NameQuestion& question) {
+  const auto name = HostName::parse(question.name);
+  const auto address = name ? cell.map().address_of(*name) : std::nullopt;
+  cell.note_name(question.name, address.has_value());
+  return {.address = address, .refused = !address};
+}
+
+// Names are answered from the rules. Nothing is ever asked outside for what a cell asks here.
+Task<void> answer_names(CellPtr cell) {
+  std::array<char, 513> bytes;
+  udp::endpoint from;
+  while (!cell->ended()) {
+    const auto [error, size] =
+        co_await cell->names.async_receive_from(asio::buffer(bytes), from, kTuple);
+    if (error == asio::error::operation_aborted || cell->ended()) co_return;
+    if (error) continue;
+    const std::string_view datagram(bytes.data(), size);
+    const auto question = parse_name_question(datagram);
+    if (!question) {
+      cell->note_name("(a question that cannot be read)", false);
+      continue;
+    }
+    const std::string answer = answer_to(datagram, *question, find_answer(*cell, *question));
+    boost::system::error_code ignored;
+    cell->names.send_to(asio::buffer(answer), from, 0, ignored);
+  }
+}
+
+// The supervisor says nothing: what becomes readable is its end.
+Task<void> watch_channel(CellPtr cell) {
+  co_await cell->channel().async_wait(asio::posix::stream_descriptor::wait_read, kTuple);
+  cell->end();
+  // The connections note what they carried, one after the other in this loop; their cell goes with
+  // the last of them.
+  while (cell->connections() > 0) {
+    asio::steady_timer pause(cell->io(), std::chrono::milliseconds(1));
+    co_await pause.async_wait(kTuple);
+  }
+}
+
+// A cell whose sockets are not what its rules call for is not served.
+void begin_cell(asio::io_context& io, const LookupSettings& lookups, NewCell given) {
+  auto map = NetworkMap::make(std::move(given.rules));
+  if (!map || map->points().size() != given.listeners.size()) return;
+  const auto cell =
+      std::make_shared<ServedCell>(io, lookups, std::move(*map), std::move(given.channel));
+  boost::system::error_code failed;
+  cell->names.assign(udp::v4(), given.names.release(), failed);
+  cell->listeners.reserve(given.listeners.size());
+  for (Fd& listener : given.listeners) {
+    if (failed) return;
+    cell->listeners.emplace_back(io);
+    cell->listeners.back().assign(tcp::v4(), listener.release(), failed);
+  }
+  if (failed) return;
+  for (std::size_t i = 0; i < cell->listeners.size(); ++i)
+    asio::co_spawn(io, accept_clients(cell, i), asio::detached);
+  asio::co_spawn(io, answer_names(cell), asio::detached);
+  asio::co_spawn(io, watch_channel(cell), asio::detached);
+  if (!send_ready(cell->channel().native_handle())) cell->end();
+}
+
+Task<void> watch_door(asio::io_context& io, asio::posix::stream_descriptor& door,
+                      const LookupSettings& lookups) {
+  for (;;) {
+    auto cell = receive_cell(door.native_handle());
+    if (cell) {
+      begin_cell(io, lookups, std::move(*cell));
+      continue;
+    }
+    if (cell.error().err == EBADMSG || cell.error().err == EINTR) continue;
+    if (cell.error().err != EAGAIN) break;
+    const auto [error] =
+        co_await door.async_wait(asio::posix::stream_descriptor::wait_read, kTuple);
+    if (error) break;
+  }
+  io.stop();
+}
+
+// The files of the machine that a resolver reads; none is as good as an empty one.
+std::string text_of(const char* path) {
+  return read_file(path).value_or(std::string());
+}
+
+Sys<void> give_up_files() {
+  if (auto done = set_no_new_privileges(); !done) return done;
+  auto ruleset = LandlockRuleset::create(landlock_abi());
+  if (!ruleset) return std::unexpected(ruleset.error());
+  return ruleset->restrict_self();
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+Result<void> serve_egress(Fd door) {
+  ::prctl(PR_SET_NAME, "sally-egress");
+  std::signal(SIGPIPE, SIG_IGN);
+  raise_descriptor_limit();
+  if (auto done = set_dumpable(false); !done) return fail(Reason::internal, done.error());
+  const LookupSettings lookups =
+      read_lookup_settings(text_of("/etc/resolv.conf"), text_of("/etc/hosts"));
+  if (auto done = give_up_files(); !done) return fail(Reason::cannot_enforce, done.error());
+
+  asio::io_context io(1);
+  asio::posix::stream_descriptor entrance(io, door.release());
+  asio::co_spawn(io, watch_door(io, entrance, lookups), asio::detached);
+  io.run();
+  return {};
+}
+
+}  // namespace sallyport

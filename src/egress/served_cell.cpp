@@ -1,0 +1,57 @@
+#include "egress/served_cell.h"
+
+#include <utility>
+
+namespace sallyport {
+
+namespace asio = boost::asio;
+
+ServedCell::ServedCell(asio::io_context& io, const LookupSettings& lookups, NetworkMap map,
+                       Fd channel)
+    : names(io), io_(io), lookups_(lookups), map_(std::move(map)), channel_(io) {
+  boost::system::error_code ignored;
+  channel_.assign(channel.release(), ignored);
+}
+
+ServedCell::~ServedCell() = default;
+
+void ServedCell::end() {
+  if (std::exchange(ended_, true)) return;
+  boost::system::error_code ignored;
+  names.close(ignored);
+  for (auto& listener : listeners)
+    listener.close(ignored);
+  // Closing ends what waits, later and not from here: the list stays as it is.
+  for (Link* link : open_)
+    link->close();
+}
+
+void ServedCell::note(NetworkEvent event) {
+  if (notes_ >= kMostNotes || !send_event(channel_.native_handle(), event)) {
+    ++notes_lost_;
+    return;
+  }
+  ++notes_;
+}
+
+void ServedCell::note_name(std::string name, bool allowed) {
+  if (noted_names_.size() >= kMostNames || !noted_names_.emplace(name, allowed).second) return;
+  note({.kind = "name",
+        .verdict = allowed ? "allowed" : "refused",
+        .host = std::move(name),
+        .why = allowed ? "" : "no rule allows this name"});
+}
+
+bool ServedCell::take_request() {
+  return ++requests_ <= map_.rules().requests;
+}
+
+bool ServedCell::count_sent(std::size_t bytes) {
+  return (sent_ += bytes) <= map_.rules().upload.bytes;
+}
+
+bool ServedCell::count_received(std::size_t bytes) {
+  return (received_ += bytes) <= map_.rules().download.bytes;
+}
+
+}  // namespace sallyport
