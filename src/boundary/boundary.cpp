@@ -134,6 +134,7 @@ struct Boundary::State {
   std::string digest_key, sql_key;
   std::unique_ptr<Ledger> ledger;
   std::unique_ptr<Journal> journal;
+  std::unique_ptr<SharedEgress> egress;
   WriteWatch writes;
   std::vector<Function> functions;  // as they were added
 
@@ -161,6 +162,7 @@ struct Boundary::State {
                      .ledger = *ledger,
                      .program = program,
                      .launcher = launcher,
+                     .egress = *egress,
                      .digest_key = digest_key,
                      .sql_key = sql_key,
                      .policy = now},
@@ -201,6 +203,7 @@ Result<Boundary> Boundary::open(Policy policy, BoundaryOptions options) {
   auto state = std::make_unique<State>();
   state->program = options.program.empty() ? own_program() : std::move(options.program);
   state->launcher = std::move(options.launcher);
+  state->egress = std::make_unique<SharedEgress>(state->program);
   state->policy = std::make_shared<InForce>(std::move(policy));
   if (options.state.empty()) {
     state->ledger = memory_ledger(ledger_options);

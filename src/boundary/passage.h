@@ -12,6 +12,7 @@
 #include "access/ledger.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "egress/child.h"
 #include "policy/envelope.h"
 #include "sallyport/boundary.h"
 
@@ -35,6 +36,7 @@ struct Surroundings {
   Ledger& ledger;
   const std::string& program;          // of the file tools
   const std::string& launcher;         // socket; empty: cells are made by this process
+  SharedEgress& egress;                // for cells that this process makes
   const std::string& digest_key;       // of the digests in records
   const std::string& sql_key;          // of the passwords at database servers
   std::shared_ptr<const void> policy;  // keeps the rules in force until the call has ended

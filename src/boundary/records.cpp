@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "boundary/redactions.h"
 #include "boundary/shown_text.h"
+#include "cell/result_json.h"
 
 namespace sallyport {
 namespace {
@@ -125,6 +126,14 @@ void add_findings(const CallResult& result, RecordBuilder& record) {
   if (!findings.empty()) record.value("findings", findings);
 }
 
+// A cell that could reach nothing has no such list; one that could says what nobody saw.
+void add_network(const CallResult& result, RecordBuilder& record) {
+  if (result.network.empty()) return;
+  json::array events = network_array(result.network);
+  record.value("network", events);
+  record.text("network_unseen", "attempts at raw addresses are refused by the kernel");
+}
+
 void add_layers(const CallResult& result, RecordBuilder& record) {
   json::object layers;
   for (const Layer& layer : result.layers)
@@ -204,6 +213,7 @@ Result<DraftRecord> outcome_record(const Passage& passage) {
     if (ran) add_layers(result, record);
     if (ran) add_list_if_any(record, "limits_hit", result.limits_hit);
     add_list_if_any(record, "missing", result.missing);
+    if (ran) add_network(result, record);
     if (ran) record.text("output_sha256", output_digest(result));
     record.text("policy", passage.shared.rules.hash);
     if (result.reason != Reason::none) record.text("reason", name_of(result.reason));

@@ -11,6 +11,7 @@
 #include "boundary/shown_stream.h"
 #include "cell/collect.h"
 #include "launch/remote_cell.h"
+#include "policy/network_access.h"
 #include "postgres/connect.h"
 #include "tool/cell_call.h"
 #include "tool/database_grants.h"
@@ -87,6 +88,14 @@ Pass run_in_cell(Passage& passage) {
     if (auto denied = check_denied_paths(passage.shared.rules.ceiling, *spec); !denied)
       return Block::from(denied.error(), "ceiling.files.deny");
 
+  spec->network = network_access(passage.shared.rules.ceiling, *passage.tool);
+  std::shared_ptr<EgressChild> egress;
+  if (launcher.empty() && !spec->network.allow.empty()) {
+    auto started = passage.shared.egress.get();
+    if (!started) return Block::from(started.error(), rule + ".network");
+    egress = std::move(*started);
+  }
+
   CallResult& result = passage.result;
   spec->call_id = result.call_id;
   std::optional<ArtifactSpace> space;
@@ -100,7 +109,9 @@ Pass run_in_cell(Passage& passage) {
   }
 
   {
-    CellStreams streams{.connection = server->connection.get(), .cancel = passage.streams.cancel};
+    CellStreams streams{.connection = server->connection.get(),
+                        .egress = egress ? egress->door() : -1,
+                        .cancel = passage.streams.cancel};
     std::unique_ptr<ShownStream> output, error;
     if (!must_be_seen_whole(*passage.tool))
       for (const auto& [to, shown, descriptor] :

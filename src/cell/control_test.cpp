@@ -14,7 +14,7 @@ TEST(Control, CarriesDescriptors) {
   ASSERT_TRUE(pair);
   Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC)), root(::open("/", O_PATH | O_CLOEXEC));
   const int sent[] = {null.get(), root.get()};
-  ASSERT_TRUE(send_descriptors(pair->init.get(), sent));
+  ASSERT_TRUE(send_descriptors(pair->init.get(), ControlMessage::descriptors, sent));
   auto received = receive(pair->supervisor.get());
   ASSERT_TRUE(received);
   EXPECT_EQ(received->message, ControlMessage::descriptors);

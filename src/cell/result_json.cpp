@@ -11,25 +11,6 @@ namespace json = boost::json;
 
 constexpr std::size_t kMostMembers = 32;  // with those that a call adds
 
-json::array network_array(const std::vector<NetworkEvent>& events) {
-  json::array list;
-  list.reserve(events.size());
-  for (const NetworkEvent& event : events) {
-    json::object row{
-        {"kind", event.kind}, {"verdict", event.verdict}, {"host", to_utf8(event.host)}};
-    if (event.port != 0) row["port"] = event.port;
-    if (!event.address.empty()) row["address"] = event.address;
-    if (event.kind != "name") {
-      row["sent"] = event.sent;
-      row["received"] = event.received;
-    }
-    if (!event.rule.empty()) row["rule"] = to_utf8(event.rule);
-    if (!event.why.empty()) row["why"] = to_utf8(event.why);
-    list.push_back(std::move(row));
-  }
-  return list;
-}
-
 json::object usage_object(const Outcome& outcome) {
   const Usage& usage = outcome.usage;
   std::uint64_t requests = 0, bytes = 0;
@@ -61,6 +42,25 @@ json::object isolation_object(const std::vector<Layer>& layers) {
 }
 
 }  // namespace
+
+json::array network_array(const std::vector<NetworkEvent>& events) {
+  json::array list;
+  list.reserve(events.size());
+  for (const NetworkEvent& event : events) {
+    json::object row{
+        {"kind", event.kind}, {"verdict", event.verdict}, {"host", to_utf8(event.host)}};
+    if (event.port != 0) row["port"] = event.port;
+    if (!event.address.empty()) row["address"] = event.address;
+    if (event.kind != "name") {
+      row["sent"] = event.sent;
+      row["received"] = event.received;
+    }
+    if (!event.rule.empty()) row["rule"] = to_utf8(event.rule);
+    if (!event.why.empty()) row["why"] = to_utf8(event.why);
+    list.push_back(std::move(row));
+  }
+  return list;
+}
 
 json::object result_object(const Outcome& outcome) {
   json::object object;

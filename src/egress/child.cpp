@@ -41,6 +41,21 @@ Result<EgressChild> EgressChild::start(const char* program) {
 EgressChild::EgressChild(EgressChild&& other) noexcept
     : door_(std::move(other.door_)), pid_(std::exchange(other.pid_, -1)) {}
 
+bool EgressChild::is_gone() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+  return pid_ < 0;
+}
+
+Result<std::shared_ptr<EgressChild>> SharedEgress::get() {
+  const std::lock_guard lock(mutex_);
+  if (!child_ || child_->is_gone()) {
+    auto started = EgressChild::start(program_.c_str());
+    if (!started) return std::unexpected(std::move(started.error()));
+    child_ = std::make_shared<EgressChild>(std::move(*started));
+  }
+  return child_;
+}
+
 EgressChild::~EgressChild() {
   door_.reset();
   if (pid_ > 0) ::waitpid(pid_, nullptr, 0);

@@ -3,6 +3,10 @@
 
 #include <sys/types.h>
 
+#include <memory>
+#include <mutex>
+#include <string>
+
 #include "base/error.h"
 #include "base/fd.h"
 
@@ -22,11 +26,28 @@ class EgressChild {
   ~EgressChild();
 
   [[nodiscard]] int door() const { return door_.get(); }
+  // Whether it has ended.
+  [[nodiscard]] bool is_gone();
 
  private:
   EgressChild(Fd door, pid_t pid) : door_(std::move(door)), pid_(pid) {}
   Fd door_;
   pid_t pid_;
+};
+
+// The egress process that the cells of one program share. Started when the first of them needs it,
+// and again when it has died. From any thread.
+class SharedEgress {
+ public:
+  explicit SharedEgress(std::string program) : program_(std::move(program)) {}
+
+  // Held for as long as a cell uses it.
+  [[nodiscard]] Result<std::shared_ptr<EgressChild>> get();
+
+ private:
+  std::string program_;
+  std::mutex mutex_;
+  std::shared_ptr<EgressChild> child_;
 };
 
 }  // namespace sallyport

@@ -167,6 +167,10 @@ TEST(DnsMessage, RefusesWhatIsMalformed) {
   EXPECT_FALSE(parse({.answers = {dns_record("\x40x"s, kA, kOne)}}));
   EXPECT_FALSE(parse({.authorities = {dns_record("\x80x"s, kA, kOne)}}));
   EXPECT_TRUE(parse({.answers = {dns_record(kAsked, kTxt, "anything")}}));
+  // It ends within a number, where a shorter one would still have had room.
+  std::string cut = DnsReply{.additional = {dns_record("\0"s, kTxt, "")}}.to(query());
+  cut.resize(cut.size() - 3);
+  EXPECT_FALSE(parse(cut));
   // A name of more than 255 bytes.
   const std::string label = "\x3f" + std::string(63, 'a');
   EXPECT_TRUE(parse({.answers = {dns_record(label + label + label + "\0"s, kA, kOne)}}));

@@ -56,7 +56,7 @@ Task<void> accept_clients(CellPtr cell, std::size_t point) {
       co_await pause.async_wait(kTuple);
       continue;
     }
-    if (cell->connections() >= ServedCell::kMostConnections) {
+    if (cell->connections() >= cell->map().rules().connections) {
       cell->note({.kind = "connection",
                   .verdict = "refused",
                   .port = cell->map().points()[point].port,

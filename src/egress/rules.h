@@ -32,6 +32,7 @@ struct EgressRules {
   std::vector<EgressRule> allow;      // empty: there is no network
   std::vector<std::string> deny;      // HostPatterns that beat `allow`
   std::uint32_t requests = 10;        // connections, and requests of http, of one call
+  std::uint32_t connections = 256;    // at a time
   ByteSize upload = kGreatestSize;    // of one call
   ByteSize download = kGreatestSize;  // of one call
   bool operator==(const EgressRules&) const = default;
@@ -52,10 +53,11 @@ void visit(Wire& wire, EgressRule& rule) {
 
 template <class Wire>
 void visit(Wire& wire, EgressRules& rules) {
-  auto& [allow, deny, requests, upload, download] = rules;
+  auto& [allow, deny, requests, connections, upload, download] = rules;
   visit_list(wire, allow, [](Wire& to, EgressRule& rule) { visit(to, rule); });
   visit(wire, deny);
   visit(wire, requests);
+  visit(wire, connections);
   visit(wire, upload);
   visit(wire, download);
 }

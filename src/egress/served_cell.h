@@ -21,9 +21,8 @@ namespace sallyport {
 
 class ServedCell {
  public:
-  static constexpr std::size_t kMostConnections = 256;  // at once, of one cell
-  static constexpr std::size_t kMostNames = 200;        // that are noted
-  static constexpr std::size_t kMostNotes = 1000;       // of any kind
+  static constexpr std::size_t kMostNames = 200;   // that are noted
+  static constexpr std::size_t kMostNotes = 1000;  // of any kind
 
   ServedCell(boost::asio::io_context& io, const LookupSettings& lookups, NetworkMap map,
              Fd channel);

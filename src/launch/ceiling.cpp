@@ -6,6 +6,7 @@
 #include "base/glob.h"
 #include "base/text.h"
 #include "policy/limit_value.h"
+#include "policy/network_access.h"
 #include "tool/cell_call.h"
 #include "tool/database_grants.h"
 #include "tool/file_order.h"
@@ -173,6 +174,18 @@ Result<void> check_outputs(const CellSpec& spec, bool has_directory) {
   return {};
 }
 
+// The network of one tool, as the policy has it.
+Result<void> check_network(const LaunchCeiling& ceiling, const EgressRules& asked) {
+  if (asked.allow.empty()) return {};
+  const bool known = std::ranges::any_of(ceiling.networks, [&](const EgressRules& network) {
+    return asked.allow == network.allow && asked.deny == network.deny &&
+           asked.requests <= network.requests && asked.connections <= network.connections &&
+           asked.upload <= network.upload && asked.download <= network.download;
+  });
+  if (known) return {};
+  return refuse("no tool of the policy has the network that it asks for");
+}
+
 bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
@@ -214,6 +227,8 @@ Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string progra
     for (const FileRule& rule : tool.files.write)
       add_place(ceiling.places, rule, true, tool.files.write_mode);
     ceiling.connections = ceiling.connections || asks_server(tool);
+    if (!tool.network.allow.empty())
+      ceiling.networks.push_back(network_access(rules.ceiling, tool));
     for (const Grant& grant : database_grants(tool))
       ceiling.places.push_back({.host = grant.host, .inside = grant.inside});
     profiles.insert(tool.syscalls.empty() ? CellSpec{}.syscalls : tool.syscalls);
@@ -252,6 +267,7 @@ Result<void> check_claim(const LaunchCeiling& ceiling, Claim& claim, CarriedThin
   if (auto checked = check_limits(ceiling.limits, spec.limits); !checked) return checked;
   if (auto checked = check_inputs(spec); !checked) return checked;
   if (auto checked = check_outputs(spec, carried.directory); !checked) return checked;
+  if (auto checked = check_network(ceiling, spec.network); !checked) return checked;
   if (carried.connection && !(ceiling.connections && spec.command == sql_tool_command()))
     return refuse("only the sql tool gets a connection, and only where the policy has a server");
   spec.observation = nullptr;

@@ -28,6 +28,7 @@ struct LaunchCeiling {
   Limits limits;                         // the greatest
   std::map<std::string, UidRange> uids;  // by tenant, none of them shared
   Ceiling denied;                        // `ceiling.files.deny`
+  std::vector<EgressRules> networks;     // of the tools that have one
   bool connections = false;              // some tool speaks to the server of a database
   std::size_t cells = 256;               // at once
 };

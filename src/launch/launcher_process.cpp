@@ -131,7 +131,8 @@ void LauncherLoop::start(const Fd& connection, const Packet& claim) {
     settings_.serving.reset();
     signals_.reset();
     waiting_.clear();  // or their clients would not see them end
-    supervise(settings_.ceiling, settings_.front, launcher, connection, claim);
+    supervise(settings_.ceiling, settings_.front, launcher, connection, claim,
+              settings_.egress.get());
   }
   if (child < 0)
     return send_outcome(connection.get(), busy("the launcher cannot start another process"));

@@ -16,6 +16,7 @@ struct LauncherSettings {
   Fd serving;   // closed when it accepts no more
   uid_t front;  // the only user that may ask
   LaunchCeiling ceiling;
+  Fd egress = {};  // the door of the egress process; none: cells have no network
 };
 
 // Serves until SIGTERM, and then until the last call has ended; the exit code. To be called in a
@@ -25,7 +26,7 @@ int run_launcher(LauncherSettings settings);
 // The child's part: answers the one claim on `connection`, and never returns. Nothing in the packet
 // is trusted; `launcher` is the process without which it must not live.
 [[noreturn]] void supervise(const LaunchCeiling& ceiling, uid_t front, pid_t launcher,
-                            const Fd& connection, const Packet& claim);
+                            const Fd& connection, const Packet& claim, int egress);
 
 // Sends an outcome; it is lost when the other side is gone.
 void send_outcome(int connection, const Outcome& outcome);

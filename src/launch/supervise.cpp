@@ -116,7 +116,7 @@ bool is_ended(int connection) {
 }
 
 Outcome answer(const LaunchCeiling& ceiling, uid_t front, const Fd& connection,
-               const Packet& packet) {
+               const Packet& packet, int egress) {
   Outcome outcome;
   auto order = read_order(ceiling, front, packet, outcome.call_id);
   if (!order) {
@@ -133,6 +133,7 @@ Outcome answer(const LaunchCeiling& ceiling, uid_t front, const Fd& connection,
     return outcome;
   }
   order->streams.cancel = connection.get();
+  order->streams.egress = egress;
   return run_cell(order->claim.spec, order->streams);
 }
 
@@ -158,12 +159,12 @@ void send_outcome(int connection, const Outcome& outcome) {
 }
 
 void supervise(const LaunchCeiling& ceiling, uid_t front, pid_t launcher, const Fd& connection,
-               const Packet& claim) {
+               const Packet& claim, int egress) {
   // The launcher may have died before this process could ask to die with it.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != launcher) ::_exit(1);
   ::prctl(PR_SET_NAME, "sally-supervise");
   try {
-    send_outcome(connection.get(), answer(ceiling, front, connection, claim));
+    send_outcome(connection.get(), answer(ceiling, front, connection, claim, egress));
   } catch (const std::exception&) {  // out of memory, no more threads: the front sees us end
     ::_exit(1);
   }

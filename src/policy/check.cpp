@@ -6,10 +6,12 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "egress/network_map.h"
 #include "input/url.h"
 #include "policy/inside_path.h"
 #include "policy/limit_value.h"
 #include "policy/load.h"
+#include "policy/network_access.h"
 
 namespace sallyport {
 namespace {
@@ -292,6 +294,8 @@ class Checker {
       refuse({"tools", tool.name, "dangerously_share_network"},
              "the ceiling denies hosts, which cannot be held where the network is shared",
              "take one of the two out");
+    if (auto map = NetworkMap::make(network_access(rules_.ceiling, tool)); !map)
+      refuse({"tools", tool.name, "network"}, map.error().message, map.error().hint);
     if (is_written({"tools", tool.name, "network"}))
       check_network(tool.network, {"tools", tool.name, "network", "allow"});
     for (const std::string& name : tool.credentials)

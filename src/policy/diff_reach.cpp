@@ -126,6 +126,11 @@ void compare_network(ChangeList& changes, const Rules& old_rules, const Tool& be
   if (!less.empty()) changes.narrower("can no longer reach " + list_names(less));
   compare_lists(changes, host_texts(after.network.deny), host_texts(before.network.deny),
                 "no longer denies the host ", "denies now the host ");
+  compare_bounds(changes, before.network.connections, after.network.connections, "connections",
+                 [](unsigned connections) { return std::to_string(connections); });
+  const auto shown_size = [](ByteSize size) { return to_text(size); };
+  compare_bounds(changes, before.network.upload, after.network.upload, "upload", shown_size);
+  compare_bounds(changes, before.network.download, after.network.download, "download", shown_size);
   compare_bounds(changes, before.network.requests, after.network.requests, "requests",
                  [](unsigned requests) { return std::to_string(requests); });
   compare_lists(changes, before.credentials, after.credentials, "can now use the credential ",

@@ -66,6 +66,9 @@ json::object network_json(const NetworkRules& rules) {
   }
   json::object object{{"allow", std::move(allow)}, {"deny", hosts(rules.deny)}};
   if (rules.requests) object["requests"] = *rules.requests;
+  if (rules.connections) object["connections"] = *rules.connections;
+  if (rules.upload) object["upload"] = to_text(*rules.upload);
+  if (rules.download) object["download"] = to_text(*rules.download);
   return object;
 }
 

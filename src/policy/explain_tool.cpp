@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "policy/explain_sections.h"
+#include "policy/network_access.h"
 #include "policy/schema_text.h"
 #include "policy/words.h"
 
@@ -198,8 +199,14 @@ ExplainedSection where_it_reaches(const Rules& rules, const Tool& tool) {
   if (tool.kind == ToolKind::http) facts.push_back({"host", "that of " + shown(tool.http.url)});
   if (facts.empty())
     facts.push_back({"", "Nothing. It has a loopback of its own, and no other interface."});
-  if (tool.network.requests)
-    facts.push_back({"requests", "at most " + std::to_string(*tool.network.requests) + " a call"});
+  if (!tool.network.allow.empty()) {
+    const EgressRules network = network_access(rules.ceiling, tool);
+    facts.push_back({"requests", "at most " + std::to_string(network.requests) + " a call"});
+    if (tool.network.upload)
+      facts.push_back({"sent", "at most " + to_text(network.upload) + " a call"});
+    if (tool.network.download)
+      facts.push_back({"received", "at most " + to_text(network.download) + " a call"});
+  }
   std::vector<std::string> denied = host_texts(tool.network.deny);
   std::ranges::copy(host_texts(rules.ceiling.deny_hosts), std::back_inserter(denied));
   std::ranges::sort(denied);

@@ -124,6 +124,12 @@ std::optional<HostRule> finish(const Spot& at, HostParts parts) {
         parts.scheme == "https" ? "write inspect: true, or leave them out" : "leave them out");
     return std::nullopt;
   }
+  if (parts.host->covers_subdomains() && (parts.scheme == "tcp" || parts.scheme == "postgres")) {
+    at.refuse("the names below " + quoted(parts.host->to_text()) + " cannot be told apart in " +
+                  parts.scheme,
+              "write each host by its name");
+    return std::nullopt;
+  }
   if (!parts.address.empty()) {
     const auto address = IpAddress::parse(parts.address);
     const auto range = address ? internal_range(*address) : std::nullopt;
@@ -172,6 +178,21 @@ void read_allow(const Spot& at, NetworkRules& network) {
   });
 }
 
+std::optional<ByteSize> read_bytes(const Spot& at) {
+  const auto text = read_bare(at, "a size such as 10MB");
+  if (!text) return std::nullopt;
+  const auto size = parse_size(*text);
+  if (!size || size->bytes == 0) {
+    if (size)
+      at.refuse(quoted(*text) + " allows nothing", "write more, or leave the key out");
+    else
+      at.refuse(size.error());
+    return std::nullopt;
+  }
+  at.means(json::value(to_text(*size)));
+  return *size;
+}
+
 constexpr Field<NetworkRules> kNetwork[] = {
     {"allow", R"({"type": "array", "items": {"$ref": "#/$defs/host_rule"}})",
      "The hosts that it may reach; an empty list is no network.", read_allow},
@@ -179,8 +200,15 @@ constexpr Field<NetworkRules> kNetwork[] = {
      "Hosts that it may not reach although `allow` has "
      "them.",
      into<&NetworkRules::deny, read_hosts>},
-    {"requests", kCountValue, "How many connections one call may make.",
+    {"requests", kCountValue,
+     "How many connections, and requests of http, one call may make; 10 when it is left out.",
      into<&NetworkRules::requests, count_between<1, 1'000'000, unsigned>>},
+    {"connections", kCountValue, "How many connections one call may have at a time.",
+     into<&NetworkRules::connections, count_between<1, 256, unsigned>>},
+    {"upload", kSizeValue, "How many bytes one call may send.",
+     into<&NetworkRules::upload, read_bytes>},
+    {"download", kSizeValue, "How many bytes one call may receive.",
+     into<&NetworkRules::download, read_bytes>},
 };
 
 }  // namespace

@@ -18,7 +18,8 @@ constexpr NotYet kNotYet[] = {
      [](const Tool& tool) {
        return tool.tier == Tier::wasm || tool.tier == Tier::container || tool.tier == Tier::vm;
      }},
-    {"network", "network access", [](const Tool& tool) { return !tool.network.allow.empty(); }},
+    {"network", "a look into https (`inspect`)",
+     [](const Tool& tool) { return std::ranges::any_of(tool.network.allow, &HostRule::inspect); }},
     {"dangerously_share_network", "the network of this machine",
      [](const Tool& tool) { return tool.share_network; }},
     {"credentials", "credentials", [](const Tool& tool) { return !tool.credentials.empty(); }},

@@ -121,7 +121,8 @@ struct HostRule {
 struct NetworkRules {
   std::vector<HostRule> allow;  // empty: no network
   std::vector<HostPattern> deny;
-  std::optional<unsigned> requests;
+  std::optional<unsigned> requests, connections;
+  std::optional<ByteSize> upload, download;
 };
 
 enum class Tier { inline_call, thread, process, wasm, container, vm };

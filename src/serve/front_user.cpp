@@ -109,6 +109,12 @@ Result<FrontUser> choose_front_user(const std::string& name, std::string_view pa
   return *user;
 }
 
+FrontUser choose_egress_user(const FrontUser& front) {
+  if (!front.changes) return front;
+  const uid_t uid = front.uid == kEgressUid ? kFrontUid : kEgressUid;
+  return {.uid = uid, .gid = uid, .changes = true};
+}
+
 Result<std::string> prepare_state(const std::string& path, const FrontUser& user) {
   if (!user.changes) {
     if (auto opened = open_state_directory(path); !opened) return std::unexpected(opened.error());

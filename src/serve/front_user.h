@@ -13,7 +13,7 @@ namespace sallyport {
 
 // Belongs to nobody: below the ids that systemd hands out to services (61184 to 65519), above
 // those that login users have.
-inline constexpr uid_t kFrontUid = 60864;
+inline constexpr uid_t kFrontUid = 60864, kEgressUid = 60865;
 
 inline constexpr const char* kDefaultState = "/var/lib/sallyport";  // of a service of root's
 
@@ -31,6 +31,9 @@ struct FrontUser {
 // and must.
 [[nodiscard]] Result<FrontUser> choose_front_user(const std::string& name, std::string_view passwd,
                                                   uid_t self, gid_t own_group);
+
+// Who the egress process is: where the front becomes somebody else, a third who belongs to nobody.
+[[nodiscard]] FrontUser choose_egress_user(const FrontUser& front);
 
 // Makes the state directory and gives it to the front, with everything in it that root has put
 // there. Its absolute path. Empty `path`: kDefaultState for root, otherwise the user's private

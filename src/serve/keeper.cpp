@@ -158,6 +158,8 @@ int keep_service(const ServeOptions& options, Front front) {
       remove_listener(listener);
     return refuse(launcher.error());
   }
+  auto door = make_door();
+  if (!door) return refuse({Reason::unavailable, describe(door.error()), {}});
   for (const Listener& listener : *listeners)
     log_line("listening",
              {{"on", listener.name}, {"tls", listener.tcp && !tls->certificate.empty()}});
@@ -172,7 +174,9 @@ int keep_service(const ServeOptions& options, Front front) {
                        .state = std::move(*state),
                        .tls = std::move(*tls),
                        .listeners = std::move(*listeners),
-                       .launcher = std::move(*launcher)},
+                       .launcher = std::move(*launcher),
+                       .egress_user = choose_egress_user(*user),
+                       .egress = std::move(*door)},
                       std::move(*policy), std::move(*ceiling));
 }
 

@@ -17,6 +17,7 @@
 #include <exception>
 
 #include "base/text.h"
+#include "egress/process.h"
 #include "kernel/privilege.h"
 #include "launch/launcher_process.h"
 #include "serve/front_control.h"
@@ -107,6 +108,8 @@ class Keeper {
   void start_due_children();
   void start_launcher();
   void start_front();
+  void start_egress();
+  [[noreturn]] void be_egress(pid_t keeper);
   [[noreturn]] void be_launcher(pid_t keeper, Fd serving);
   [[noreturn]] void be_front(pid_t keeper, Fd control);
   void turn();
@@ -130,7 +133,7 @@ class Keeper {
   LaunchCeiling ceiling_;
   Fd signals_;
 
-  Child front_, launcher_;
+  Child front_, launcher_, egress_;
   std::vector<pid_t> old_launchers_;  // that finish their calls
   Fd control_;                        // to the front
   Fd serving_;                        // ends when the launcher accepts no more
@@ -151,6 +154,10 @@ int Keeper::run() {
     turn();
     advance();
   }
+  if (egress_.pid > 0) {
+    ::kill(egress_.pid, SIGKILL);
+    ::waitpid(egress_.pid, nullptr, 0);
+  }
   for (Listener& listener : ground_.listeners)
     remove_listener(listener);
   ground_.launcher.remove();
@@ -164,6 +171,44 @@ void Keeper::start_due_children() {
   const auto now = Clock::now();
   if (launcher_.pid < 0 && now >= launcher_.start_at) start_launcher();
   if (front_.pid < 0 && now >= front_.start_at) start_front();
+  if (egress_.pid < 0 && now >= egress_.start_at && !ceiling_.networks.empty()) start_egress();
+}
+
+void Keeper::start_egress() {
+  std::fflush(nullptr);
+  const pid_t keeper = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) be_egress(keeper);
+  if (child < 0) return egress_.ended(Clock::now());
+  egress_.begun(child);
+}
+
+// It has the network, and nothing else: not the front's user, and no file once it has begun.
+void Keeper::be_egress(pid_t keeper) {
+  ::explicit_bzero(ground_.tls.key.data(), ground_.tls.key.size());
+  close_all_but({ground_.egress.egress.get()});
+  sigset_t none;
+  ::sigemptyset(&none);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    ::signal(number, SIG_IGN);  // the keeper decides
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (auto done = give_up_privileges(ground_.egress_user); !done || ::chdir("/") != 0) {
+    log_line("no egress", {{"message", done ? "chdir" : describe(done.error())}});
+    ::_exit(1);
+  }
+  belong_to(keeper);
+  int code = 1;
+  try {
+    auto served = serve_egress(std::move(ground_.egress.egress));
+    if (served)
+      code = 0;
+    else
+      log_line("no egress", {{"message", served.error().message}});
+  } catch (const std::exception& error) {
+    log_line("egress failed", {{"message", to_utf8(error.what())}});
+  }
+  std::fflush(nullptr);
+  ::_exit(code);
 }
 
 void Keeper::start_launcher() {
@@ -187,12 +232,14 @@ void Keeper::be_launcher(pid_t keeper, Fd serving) {
   control_.reset();
   serving_.reset();
   signals_.reset();
+  ground_.egress.egress.reset();
   int code = 0;
   try {
     code = run_launcher({.listener = std::move(ground_.launcher.listener()),
                          .serving = std::move(serving),
                          .front = ground_.user.uid,
-                         .ceiling = std::move(ceiling_)});
+                         .ceiling = std::move(ceiling_),
+                         .egress = std::move(ground_.egress.outside)});
   } catch (const std::exception&) {
     code = 1;  // out of memory: the keeper starts another
   }
@@ -273,6 +320,7 @@ int Keeper::time_left() const {
   if (phase_ == Phase::serving) {
     if (front_.pid < 0) next = std::min(next, front_.start_at);
     if (launcher_.pid < 0) next = std::min(next, launcher_.start_at);
+    if (egress_.pid < 0 && !ceiling_.networks.empty()) next = std::min(next, egress_.start_at);
     if (reload_asked_) next = std::min(next, next_reload_);
   } else {
     next = phase_end_;
@@ -312,6 +360,11 @@ void Keeper::reap() {
       if (phase_ == Phase::serving)
         log_line("launcher ended",
                  {{"by", describe_end(status)}, {"restart_in_ms", launcher_.delay.count()}});
+    } else if (ended == egress_.pid) {
+      egress_.ended(Clock::now());
+      if (phase_ == Phase::serving)
+        log_line("egress ended",
+                 {{"by", describe_end(status)}, {"restart_in_ms", egress_.delay.count()}});
     } else {
       std::erase(old_launchers_, ended);
     }

@@ -1,9 +1,10 @@
-// The keeper at work: two children and what they need, until it is told to stop.
+// The keeper at work: its children and what they need, until it is told to stop.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "egress/door.h"
 #include "launch/ceiling.h"
 #include "serve/checked_policy.h"
 #include "serve/front_user.h"
@@ -23,6 +24,8 @@ struct Ground {
   TlsSettings tls;
   std::vector<Listener> listeners;
   LauncherSocket launcher;
+  FrontUser egress_user;
+  DoorPair egress;  // held here, so that a cell can wait for an egress process that is started anew
 };
 
 // Blocks and takes over the signals of this process, which has one thread. The exit code.
