@@ -7,6 +7,9 @@
 namespace sallyport {
 namespace {
 
+// As much as a state file can hold, and far from what could overflow when it is added up.
+constexpr std::uint64_t kGreatestSent = std::uint64_t{1} << 59;
+
 // What one entry takes beside its text, with its node, its share of the table and what the
 // allocator keeps for itself. bench/limiter compares the sum with what the process really has.
 constexpr std::uint64_t kAccountCost = 176;
@@ -121,7 +124,7 @@ void Accounts::roll(Spending& spending, std::int64_t day) {
   // years ahead does not stop the count for years.
   if (day < spending.day && spending.day - day <= 1) return;
   if (day > spending.day) {
-    spending.cpu = {};
+    spending.spent = {};
     spending.calls = 0;
   }
   spending.day = day;
@@ -135,7 +138,8 @@ void Accounts::roll_all(std::int64_t day) {
   day_ = day;
   for (auto place = spending_.begin(); place != spending_.end();) {
     roll(place->second, day);
-    if (place->second.pins == 0 && place->second.calls == 0 && place->second.cpu == Duration{}) {
+    if (place->second.pins == 0 && place->second.calls == 0 &&
+        place->second.spent.cpu == Duration{} && place->second.spent.sent == 0) {
       memory_ -= cost_of_spending(place->first);
       place = spending_.erase(place);
     } else {
@@ -225,22 +229,33 @@ std::optional<Refusal> Accounts::check_budget(const Admission& admission, Moment
                   {}},
         .rule = rule.rule,
         .retry_after = *budget.calls > 0 ? std::optional(tomorrow) : std::nullopt};
-  if (!budget.cpu || today.cpu + today.held + admission.cpu_limit <= *budget.cpu)
-    return std::nullopt;
-  Refusal refusal{
-      .error = {Reason::budget,
-                "the call may take " + to_text(admission.cpu_limit) +
-                    " of CPU time, which is more than is left of the day's " + to_text(*budget.cpu),
-                "ask for less with a lower cpu limit"},
-      .rule = rule.rule,
-      .retry_after = std::nullopt};
-  if (today.cpu + admission.cpu_limit <= *budget.cpu)
-    refusal.error.hint = "try again when a call in flight has ended; each holds back its limit";
-  else if (today.held + admission.cpu_limit <= *budget.cpu) {
-    refusal.retry_after = tomorrow;
-    refusal.error.hint = "or " + refusal.error.hint;
-  }
-  return refusal;
+  // The same for both: what is spent, what calls in flight may spend, and what this one may.
+  const auto check = [&](auto spent, auto held, auto limit, auto most, const std::string& message,
+                         const std::string& lower) -> std::optional<Refusal> {
+    if (spent + held + limit <= most) return std::nullopt;
+    Refusal refusal{
+        .error = {Reason::budget, message, lower}, .rule = rule.rule, .retry_after = std::nullopt};
+    if (spent + limit <= most) {
+      refusal.error.hint = "try again when a call in flight has ended; each holds back its limit";
+    } else if (held + limit <= most) {
+      refusal.retry_after = tomorrow;
+      refusal.error.hint = "or " + refusal.error.hint;
+    }
+    return refusal;
+  };
+  if (budget.cpu)
+    if (auto refusal = check(today.spent.cpu, today.held.cpu, admission.cpu_limit, *budget.cpu,
+                             "the call may take " + to_text(admission.cpu_limit) +
+                                 " of CPU time, which is more than is left of the day's " +
+                                 to_text(*budget.cpu),
+                             "ask for less with a lower cpu limit"))
+      return refusal;
+  if (budget.egress && admission.send_limit > 0)
+    return check(today.spent.sent, today.held.sent, admission.send_limit, budget.egress->bytes,
+                 "the call may send " + to_text(ByteSize{admission.send_limit}) +
+                     ", which is more than is left of the day's " + to_text(*budget.egress),
+                 "let the tool send less, with network.upload");
+  return std::nullopt;
 }
 
 std::optional<Refusal> Accounts::check_memory(const Admission& admission) {
@@ -338,8 +353,10 @@ std::expected<Ticket, Refusal> Accounts::admit(const Admission& admission, Momen
     if (added) memory_ += cost_of_spending(place->first);
     roll(place->second, call.day);
     call.day = place->second.day;
-    if (admission.budget->budget.cpu) call.held = admission.cpu_limit;
-    place->second.held += call.held;
+    if (admission.budget->budget.cpu) call.held.cpu = admission.cpu_limit;
+    if (admission.budget->budget.egress) call.held.sent = admission.send_limit;
+    place->second.held.cpu += call.held.cpu;
+    place->second.held.sent += call.held.sent;
     ++place->second.calls;
     ++place->second.pins;
     call.spending = &place->second;
@@ -360,18 +377,22 @@ std::optional<std::uint64_t> Accounts::remaining(const Admission& admission) {
   return least;
 }
 
-void Accounts::finish(std::uint64_t ticket, std::optional<Duration> cpu, bool counts, Moment wall) {
+void Accounts::finish(std::uint64_t ticket, std::optional<Spent> spent, bool counts, Moment wall) {
   const auto found = calls_.find(ticket);
   if (found == calls_.end()) return;
   const Call& call = found->second;
   roll_all(day_of(wall));
   if (Spending* spending = call.spending) {
-    spending->held -= call.held;
+    spending->held.cpu -= call.held.cpu;
+    spending->held.sent -= call.held.sent;
     --spending->pins;
-    if (counts)
-      spending->cpu = std::min(spending->cpu + cpu.value_or(call.held), kGreatestDuration);
-    else if (spending->day == call.day && spending->calls > 0)
+    if (counts) {
+      const Spent more = spent.value_or(call.held);
+      spending->spent.cpu = std::min(spending->spent.cpu + more.cpu, kGreatestDuration);
+      spending->spent.sent = std::min(spending->spent.sent + more.sent, kGreatestSent);
+    } else if (spending->day == call.day && spending->calls > 0) {
       --spending->calls;
+    }
   }
   for (Account* account : call.running) {
     --account->running;
@@ -387,12 +408,14 @@ void Accounts::finish(std::uint64_t ticket, std::optional<Duration> cpu, bool co
 
 void Accounts::withdraw(std::uint64_t ticket, Moment now, Moment wall) {
   advance(now);
-  finish(ticket, Duration{}, false, wall);
+  finish(ticket, Spent{}, false, wall);
 }
 
-void Accounts::settle(std::uint64_t ticket, Duration cpu, Moment now, Moment wall) {
+void Accounts::settle(std::uint64_t ticket, Spent spent, Moment now, Moment wall) {
   advance(now);
-  finish(ticket, std::clamp(cpu, Duration{}, kGreatestDuration), true, wall);
+  spent.cpu = std::clamp(spent.cpu, Duration{}, kGreatestDuration);
+  spent.sent = std::min(spent.sent, kGreatestSent);
+  finish(ticket, spent, true, wall);
 }
 
 void Accounts::abandon(std::uint64_t ticket, Moment now, Moment wall) {

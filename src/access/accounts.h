@@ -30,7 +30,7 @@ class Accounts {
   [[nodiscard]] std::expected<Ticket, Refusal> admit(const Admission& admission, Moment now,
                                                      Moment wall);
   void withdraw(std::uint64_t ticket, Moment now, Moment wall);
-  void settle(std::uint64_t ticket, Duration cpu, Moment now, Moment wall);
+  void settle(std::uint64_t ticket, Spent spent, Moment now, Moment wall);
   void denied(const std::string& caller, const std::string& address, Moment now);
   [[nodiscard]] std::vector<LockedOut> locked_out(Moment now);
   [[nodiscard]] bool lift(const std::string& who, Moment now);
@@ -66,8 +66,8 @@ class Accounts {
   // What was spent under one key on one day.
   struct Spending {
     std::int64_t day = 0;  // since 1970
-    Duration cpu{};
-    Duration held{};  // back for calls in flight
+    Spent spent;
+    Spent held;  // back for calls in flight
     std::uint64_t calls = 0;
     std::uint32_t pins = 0;  // calls in flight that point here
   };
@@ -77,7 +77,7 @@ class Accounts {
     std::vector<Account*> counted;  // with a rate
     std::vector<Account*> running;  // with a limit on concurrency
     Spending* spending = nullptr;
-    Duration held{};
+    Spent held;
     std::int64_t day = 0;
   };
 
@@ -101,7 +101,7 @@ class Accounts {
   [[nodiscard]] std::optional<Refusal> check_budget(const Admission& admission, Moment wall);
   [[nodiscard]] std::optional<Refusal> check_memory(const Admission& admission);
   [[nodiscard]] std::optional<std::uint64_t> remaining(const Admission& admission);
-  void finish(std::uint64_t ticket, std::optional<Duration> cpu, bool counts, Moment wall);
+  void finish(std::uint64_t ticket, std::optional<Spent> spent, bool counts, Moment wall);
 
   LedgerOptions options_;
   Moment now_{};  // the ledger's own time

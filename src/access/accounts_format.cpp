@@ -6,7 +6,7 @@
 namespace sallyport {
 namespace {
 
-constexpr std::string_view kMagic = "sallyport ledger 1\n", kAnyVersion = "sallyport ledger ";
+constexpr std::string_view kMagic = "sallyport ledger 2\n", kAnyVersion = "sallyport ledger ";
 constexpr std::size_t kChecksum = 8;
 // Far beyond any clock, far from the end of what can be added up.
 constexpr std::uint64_t kGreatest = std::uint64_t{1} << 60;
@@ -122,7 +122,8 @@ std::string AccountsFormat::write_body(const Accounts& accounts) {
     spending_places.emplace(&spending, spending_places.size() + 1);
     out.text(name);
     out.number(static_cast<std::uint64_t>(spending.day));
-    out.number(spending.cpu);
+    out.number(spending.spent.cpu);
+    out.number(spending.spent.sent);
     out.number(spending.calls);
   }
 
@@ -136,7 +137,8 @@ std::string AccountsFormat::write_body(const Accounts& accounts) {
         out.number(places.at(account));
     }
     out.number(call.spending == nullptr ? 0 : spending_places.at(call.spending));
-    out.number(call.held);
+    out.number(call.held.cpu);
+    out.number(call.held.sent);
     out.number(static_cast<std::uint64_t>(call.day));
   }
 
@@ -201,7 +203,8 @@ std::unique_ptr<Accounts> AccountsFormat::read_body(std::string_view body,
     const auto place = accounts.spending_.try_emplace(name).first;
     previous = &place->first;
     place->second.day = static_cast<std::int64_t>(in.number());
-    place->second.cpu = in.moment();
+    place->second.spent.cpu = in.moment();
+    place->second.spent.sent = in.number();
     place->second.calls = in.number();
     accounts.memory_ += Accounts::cost_of_spending(name);
     spending_places.push_back(&place->second);
@@ -227,13 +230,16 @@ std::unique_ptr<Accounts> AccountsFormat::read_body(std::string_view body,
     }
     const std::uint64_t spending = in.number();
     in.expect(spending <= spending_places.size());
-    call.held = in.moment();
+    call.held.cpu = in.moment();
+    call.held.sent = in.number();
     call.day = static_cast<std::int64_t>(in.number());
     if (!in.ok()) return nullptr;
     if (spending > 0) {
       call.spending = spending_places[spending - 1];
-      call.spending->held += call.held;
-      in.expect(call.spending->held.count() <= static_cast<std::int64_t>(kGreatest));
+      call.spending->held.cpu += call.held.cpu;
+      call.spending->held.sent += call.held.sent;
+      in.expect(call.spending->held.cpu.count() <= static_cast<std::int64_t>(kGreatest) &&
+                call.spending->held.sent <= kGreatest);
       ++call.spending->pins;
     }
     accounts.calls_.emplace(ticket, std::move(call));

@@ -1,13 +1,13 @@
 // Accounts as bytes, for a state file.
 //
-//   "sallyport ledger 1\n"
+//   "sallyport ledger 2\n"
 //   body: numbers are LEB128 in their shortest form, texts a length and bytes, lists a count and
 //         items; sorted by name or number, so that equal accounts are equal bytes
 //     time, skew, day, next ticket
 //     accounts   name, reach in seconds, calls: age of the latest, then steps back
-//     spending   name, day, cpu, calls
+//     spending   name, day, cpu, bytes sent, calls
 //     calls      ticket, age, accounts counted in, accounts running in (by place in the list),
-//                spending (place + 1; 0: none), cpu held back, day
+//                spending (place + 1; 0: none), cpu and bytes held back, day
 //     offenders  name, locked, until, count, denials: ages
 //     until when denials went uncounted
 //   FNV-1a of all bytes before it, 64 bits, little end first

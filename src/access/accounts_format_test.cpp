@@ -39,7 +39,7 @@ std::unique_ptr<Accounts> busy(unsigned seed, int steps = 300) {
     if (tickets.size() > 5) {
       const std::size_t which = random() % tickets.size();
       if (random() % 2 == 0)
-        accounts->settle(tickets[which], 10ms, now, now);
+        accounts->settle(tickets[which], {.cpu = 10ms}, now, now);
       else
         accounts->withdraw(tickets[which], now, now);
       tickets.erase(tickets.begin() + static_cast<std::ptrdiff_t>(which));
@@ -124,9 +124,9 @@ TEST(AccountsFormat, SaysWhatIsWrong) {
   };
   EXPECT_EQ(why(""), "is empty, as a power failure can leave it");
   EXPECT_EQ(why("{\"rates\": []}"), "is not a file that Sallyport wrote");
-  EXPECT_EQ(why("sallyport ledger 2\n...."),
+  EXPECT_EQ(why("sallyport ledger 9\n...."),
             "was written by another version of Sallyport, or is damaged");
-  EXPECT_EQ(why("sallyport ledger 1\n"), "is cut off");
+  EXPECT_EQ(why("sallyport ledger 2\n"), "is cut off");
 }
 
 TEST(AccountsFormat, TakesAFewBytesPerCall) {
@@ -144,7 +144,7 @@ TEST(AccountsFormat, TakesAFewBytesPerCall) {
                                         .cpu_limit = 1s},
                                        now, now);
     ASSERT_TRUE(ticket);
-    accounts.settle(ticket->id, 0s, now, now);
+    accounts.settle(ticket->id, {.cpu = 0s}, now, now);
   }
   EXPECT_LT(AccountsFormat::write(accounts).size(), 5000U);
 }

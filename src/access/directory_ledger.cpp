@@ -64,9 +64,9 @@ class DirectoryLedger final : public Ledger {
   void withdraw(const Ticket& ticket) override {
     finish(ticket, [&](Accounts& accounts, Moment now) { accounts.withdraw(ticket.id, now, now); });
   }
-  void settle(const Ticket& ticket, Duration cpu) override {
+  void settle(const Ticket& ticket, Spent spent) override {
     finish(ticket,
-           [&](Accounts& accounts, Moment now) { accounts.settle(ticket.id, cpu, now, now); });
+           [&](Accounts& accounts, Moment now) { accounts.settle(ticket.id, spent, now, now); });
   }
   void denied(const std::string& caller, const std::string& address) override {
     if (!options_.lockout) return;

@@ -78,7 +78,7 @@ TEST_F(DirectoryLedger, LetsExactlyTheRateThroughWhenProcessesRace) {
         if (!ticket && ticket.error().error.reason != Reason::rate_limit) return 255;
         if (!ticket) continue;
         ++admitted;
-        ledger.settle(*ticket, 1ms);
+        ledger.settle(*ticket, {.cpu = 1ms});
       }
       return admitted;
     }));
@@ -94,7 +94,7 @@ TEST_F(DirectoryLedger, RemembersBetweenProcesses) {
               const auto ledger = open(options);
               const auto ticket = Ask{.rates = {per("caller/a", 1, 1min)}}(*ledger);
               if (!ticket) return 1;
-              ledger->settle(*ticket, 1ms);
+              ledger->settle(*ticket, {.cpu = 1ms});
               ledger->denied("bob", "");
               ledger->denied("bob", "");
               return 0;
@@ -140,7 +140,7 @@ TEST_F(DirectoryLedger, DoesNotCountACallOfADeadProcessAsInFlight) {
   const auto ticket = ask(*ledger);
   ASSERT_TRUE(ticket);
   EXPECT_EQ(ticket->remaining, 8U) << "it was admitted, and still counts in its rate";
-  ledger->settle(*ticket, 1s);
+  ledger->settle(*ticket, {.cpu = 1s});
   // 4 s for the dead one, of which nobody knows better, and 1 s.
   EXPECT_TRUE(ask(*ledger));
   ::close(ready[0]);
@@ -169,7 +169,7 @@ TEST_F(DirectoryLedger, RefusesADamagedFileAndLeavesItAsItIs) {
   const auto ledger = open();
   for (const std::string& bad :
        {std::string(), std::string("garbage"), good.substr(0, good.size() - 1), good + "x",
-        std::string("sallyport ledger 2\n") + good.substr(19), std::string(100, '\0')}) {
+        std::string("sallyport ledger 9\n") + good.substr(19), std::string(100, '\0')}) {
     write("ledger", bad);
     const auto refused = Ask{.rates = {per("caller/b", 1, 1min)}}(*ledger);
     ASSERT_FALSE(refused);
@@ -179,7 +179,7 @@ TEST_F(DirectoryLedger, RefusesADamagedFileAndLeavesItAsItIs) {
     EXPECT_FALSE(ledger->locked_out());
     EXPECT_FALSE(ledger->lift("caller/a"));
     ledger->denied("a", "b");
-    ledger->settle({.id = 1, .remaining = {}}, 1s);
+    ledger->settle({.id = 1, .remaining = {}}, {.cpu = 1s});
     EXPECT_EQ(read("ledger"), bad);
     EXPECT_FALSE(directory_ledger(directory_.get(), {}, test_clock));
   }

@@ -26,7 +26,9 @@ struct Admission {
   const std::vector<RateRule>& rates;
   const std::vector<ConcurrencyRule>& concurrency;
   const std::optional<BudgetRule>& budget;
-  Duration cpu_limit;  // what the call may spend at most; held back from the budget while it runs
+  // What the call may spend at most; held back from the budget while it runs.
+  Duration cpu_limit;
+  std::uint64_t send_limit = 0;
 };
 
 // A refusal by the ledger: the reason is rate_limit, concurrency, budget, locked_out or
@@ -35,6 +37,12 @@ struct Refusal {
   Error error;
   std::string rule;
   std::optional<Duration> retry_after;
+};
+
+// What a call used of the budget of its day.
+struct Spent {
+  Duration cpu{};
+  std::uint64_t sent = 0;  // bytes to the network
 };
 
 struct Ticket {
@@ -58,7 +66,7 @@ class Ledger {
   // The call was refused by a later gate: it does not count.
   virtual void withdraw(const Ticket& ticket) = 0;
   // The call ended and spent this much.
-  virtual void settle(const Ticket& ticket, Duration cpu) = 0;
+  virtual void settle(const Ticket& ticket, Spent spent) = 0;
   // Counts a denial of this caller, and of the address, unless they are empty. The ledger does not
   // count its own refusals: whoever answers the call does. For a caller that the policy does not
   // know, leave the name empty: counting invented names only costs memory.

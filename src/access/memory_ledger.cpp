@@ -27,9 +27,9 @@ class MemoryLedger final : public Ledger {
     const std::lock_guard guard(mutex_);
     accounts_.withdraw(ticket.id, clock_(), wall_());
   }
-  void settle(const Ticket& ticket, Duration cpu) override {
+  void settle(const Ticket& ticket, Spent spent) override {
     const std::lock_guard guard(mutex_);
-    accounts_.settle(ticket.id, cpu, clock_(), wall_());
+    accounts_.settle(ticket.id, spent, clock_(), wall_());
   }
   void denied(const std::string& caller, const std::string& address) override {
     const std::lock_guard guard(mutex_);

@@ -131,7 +131,7 @@ TEST_F(MemoryLedger, NeverLetsMoreThanItsCountThroughInAnyWindow) {
       if (random() % 2 == 0)
         in_flight.push_back({*answer, {who, now}});
       else
-        ledger->settle(*answer, 1ms);
+        ledger->settle(*answer, {.cpu = 1ms});
     }
     // All windows, by their last call.
     for (const auto& rules : callers)
@@ -172,7 +172,7 @@ TEST_F(MemoryLedger, TakesBackWithdrawnCalls) {
   }
   const auto ticket = ask(*ledger);
   ASSERT_TRUE(ticket);
-  ledger->settle(*ticket, 1ms);
+  ledger->settle(*ticket, {.cpu = 1ms});
   ledger->withdraw(*ticket);
   EXPECT_FALSE(ask(*ledger)) << "what was settled cannot be withdrawn";
 }
@@ -182,7 +182,7 @@ TEST_F(MemoryLedger, IgnoresTicketsThatItDidNotGive) {
   const Ask ask{.rates = {per("caller/a", 1, 60s)}};
   ASSERT_TRUE(ask(*ledger));
   ledger->withdraw({.id = 77, .remaining = {}});
-  ledger->settle({.id = 0, .remaining = {}}, 1h);
+  ledger->settle({.id = 0, .remaining = {}}, {.cpu = 1h});
   EXPECT_FALSE(ask(*ledger));
 }
 
@@ -207,7 +207,7 @@ TEST_F(MemoryLedger, LimitsCallsInFlight) {
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().error.reason, Reason::concurrency);
   EXPECT_EQ(third.error().rule, "tenants.t.concurrency");
-  ledger->settle(*first, 1ms);
+  ledger->settle(*first, {.cpu = 1ms});
   const auto fourth = ask(*ledger);
   ASSERT_TRUE(fourth);
   EXPECT_FALSE(ask(*ledger));
@@ -227,11 +227,11 @@ TEST_F(MemoryLedger, HoldsBackWhatCallsInFlightMaySpend) {
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().error.reason, Reason::budget);
   EXPECT_EQ(third.error().retry_after, std::nullopt) << "it depends on the calls in flight";
-  ledger->settle(*first, 1s);
-  ledger->settle(*second, 3s);  // 4 of 10 spent
+  ledger->settle(*first, {.cpu = 1s});
+  ledger->settle(*second, {.cpu = 3s});  // 4 of 10 spent
   const auto fourth = ask(*ledger);
   ASSERT_TRUE(fourth);
-  ledger->settle(*fourth, 5s);  // more than its limit: 9 of 10
+  ledger->settle(*fourth, {.cpu = 5s});  // more than its limit: 9 of 10
   const auto fifth = ask(*ledger);
   ASSERT_FALSE(fifth);
   EXPECT_EQ(fifth.error().retry_after, Duration{12h});
@@ -262,7 +262,7 @@ TEST_F(MemoryLedger, GivesEveryDayItsOwnBudget) {
   ledger->withdraw(*over_midnight);
   const auto next = ask(*ledger);
   ASSERT_TRUE(next);
-  ledger->settle(*next, 0s);
+  ledger->settle(*next, {.cpu = 0s});
   EXPECT_TRUE(ask(*ledger)) << "a call of yesterday, withdrawn, takes nothing off today's count";
   EXPECT_FALSE(ask(*ledger));
 }
@@ -321,7 +321,7 @@ TEST_F(MemoryLedger, RefusesNewCallersAtItsBoundAndForgetsNobody) {
       EXPECT_THAT(ticket.error().error.hint, HasSubstr("try again later"));
       break;
     }
-    ledger->settle(*ticket, 0s);
+    ledger->settle(*ticket, {.cpu = 0s});
     ++callers;
     ASSERT_LT(callers, 1000) << "no bound";
   }
@@ -333,7 +333,7 @@ TEST_F(MemoryLedger, RefusesNewCallersAtItsBoundAndForgetsNobody) {
     for (int again = 0; again < 2; ++again) {
       const auto ticket = ask(i);
       ASSERT_TRUE(ticket);
-      ledger->settle(*ticket, 0s);
+      ledger->settle(*ticket, {.cpu = 0s});
     }
     EXPECT_FALSE(ask(i));
   }
@@ -342,7 +342,7 @@ TEST_F(MemoryLedger, RefusesNewCallersAtItsBoundAndForgetsNobody) {
   for (int i = 0; i < callers - 20; ++i) {  // of longer names
     const auto ticket = ask(100'000 + i);
     ASSERT_TRUE(ticket);
-    ledger->settle(*ticket, 0s);
+    ledger->settle(*ticket, {.cpu = 0s});
   }
 }
 
@@ -350,7 +350,7 @@ TEST_F(MemoryLedger, FindsTheOneCallerThatIsExpiredAmongAllOthers) {
   const auto ledger = open({.lockout = {}, .max_memory = 100'000});
   const auto ask = [&](const std::string& caller, Duration window) {
     const auto ticket = Ask{.rates = {per(caller, 3, window)}}(*ledger);
-    if (ticket) ledger->settle(*ticket, 0s);
+    if (ticket) ledger->settle(*ticket, {.cpu = 0s});
     return ticket.has_value();
   };
   for (int i = 0; i < 100; ++i)
@@ -395,7 +395,7 @@ TEST_F(MemoryLedger, CountsExactlyWithManyThreadsAtOnce) {
           ledger->withdraw(*ticket);
           ++withdrawn;
         } else {
-          ledger->settle(*ticket, 1ms);
+          ledger->settle(*ticket, {.cpu = 1ms});
           ++admitted;
         }
       }
@@ -427,6 +427,36 @@ TEST_F(MemoryLedger, SaysInUnitsOfPeopleWhenToTryAgain) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().error.hint, row.hint);
   }
+}
+
+TEST(MemoryLedger, HoldsBackWhatACallMaySend) {
+  const auto ledger = memory_ledger({});
+  const std::optional<BudgetRule> budget =
+      BudgetRule{.key = "t", .rule = "r", .budget = {.cpu = {}, .egress = 10_MB, .calls = {}}};
+  const std::string caller = "a", address;
+  const auto ask = [&](std::uint64_t send) {
+    return ledger->admit({.caller = caller,
+                          .address = address,
+                          .rates = {},
+                          .concurrency = {},
+                          .budget = budget,
+                          .cpu_limit = 1s,
+                          .send_limit = send});
+  };
+  const auto first = ask(6'000'000);
+  ASSERT_TRUE(first);
+  const auto second = ask(6'000'000);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().error.reason, Reason::budget);
+  EXPECT_THAT(second.error().error.hint, HasSubstr("in flight"));
+  EXPECT_TRUE(ask(0));  // a tool without a network is not held to it
+  ledger->settle(*first, {.cpu = {}, .sent = 5'000'000});
+  const auto third = ask(5'000'000);
+  ASSERT_TRUE(third);
+  ledger->settle(*third, {.cpu = {}, .sent = 5'000'000});
+  const auto fourth = ask(1);
+  ASSERT_FALSE(fourth);
+  EXPECT_TRUE(fourth.error().retry_after);
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ class ServiceLedger final : public Ledger {
   void withdraw(const Ticket& ticket) override {
     change([&](Moment now) { accounts_->withdraw(ticket.id, now, now); });
   }
-  void settle(const Ticket& ticket, Duration cpu) override {
-    change([&](Moment now) { accounts_->settle(ticket.id, cpu, now, now); });
+  void settle(const Ticket& ticket, Spent spent) override {
+    change([&](Moment now) { accounts_->settle(ticket.id, spent, now, now); });
   }
   void denied(const std::string& caller, const std::string& address) override {
     change([&](Moment now) { accounts_->denied(caller, address, now); });

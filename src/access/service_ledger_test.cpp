@@ -53,7 +53,7 @@ TEST_F(ServiceLedger, KeepsItsCountsOverARestart) {
     for (int i = 0; i < 3; ++i) {
       const auto ticket = admit(*ledger);
       ASSERT_TRUE(ticket);
-      ledger->settle(*ticket, Duration{});
+      ledger->settle(*ticket, {.cpu = Duration{}});
     }
   }
   const auto refused = admit(*open());
@@ -113,7 +113,7 @@ TEST_F(ServiceLedger, LetsNoMoreThanTheRateThroughFromManyThreads) {
       for (int call = 0; call < 20; ++call)
         if (auto ticket = admit(*ledger)) {
           ++let_in;
-          ledger->settle(*ticket, Duration{});
+          ledger->settle(*ticket, {.cpu = Duration{}});
         }
     });
   for (std::thread& caller : callers)

@@ -1,4 +1,5 @@
 #include "boundary/gates.h"
+#include "policy/network_access.h"
 
 namespace sallyport {
 namespace {
@@ -6,6 +7,15 @@ namespace {
 const std::vector<RateRule> kNoRates;
 const std::vector<ConcurrencyRule> kNoConcurrency;
 const std::optional<BudgetRule> kNoBudget;
+
+// A tool that reaches nothing sends nothing.
+std::uint64_t most_sent(const Passage& passage) {
+  if (passage.tool == nullptr ||
+      (passage.tool->network.allow.empty() && passage.tool->kind != ToolKind::http))
+    return 0;
+  const EgressRules network = network_access(passage.shared.rules.ceiling, *passage.tool);
+  return network.allow.empty() ? 0 : network.upload.bytes;
+}
 
 Pass refused(Passage& passage, const Refusal& refusal) {
   if (refusal.error.reason == Reason::rate_limit) passage.result.rate_remaining = 0;
@@ -28,7 +38,8 @@ Pass admit(Passage& passage) {
        .rates = envelope != nullptr ? envelope->rates : kNoRates,
        .concurrency = envelope != nullptr ? envelope->concurrency : kNoConcurrency,
        .budget = envelope != nullptr ? envelope->budget : kNoBudget,
-       .cpu_limit = envelope != nullptr ? envelope->limits.cpu : Duration{}});
+       .cpu_limit = envelope != nullptr ? envelope->limits.cpu : Duration{},
+       .send_limit = most_sent(passage)});
   if (ticket) {
     passage.result.rate_remaining = ticket->remaining;
     passage.ticket = *ticket;

@@ -72,6 +72,13 @@ std::string own_program() {
   return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : std::string();
 }
 
+std::uint64_t bytes_sent(const Passage& passage) {
+  std::uint64_t sent = 0;
+  for (const NetworkEvent& event : passage.network)
+    sent += event.sent;
+  return sent;
+}
+
 void stop(Passage& passage, Block block) {
   CallResult& result = passage.result;
   result.status = block.status;
@@ -449,7 +456,9 @@ void Boundary::settle(CallTrip& trip) {
   Passage& passage = trip.passage;
   CallResult& result = passage.result;
   if (passage.ticket && trip.ran)
-    ledger.settle(*passage.ticket, Duration(result.usage.cpu_user_us + result.usage.cpu_system_us));
+    ledger.settle(*passage.ticket,
+                  {.cpu = Duration(result.usage.cpu_user_us + result.usage.cpu_system_us),
+                   .sent = bytes_sent(passage)});
   else if (passage.ticket) {
     ledger.withdraw(*passage.ticket);
     if (result.rate_remaining) ++*result.rate_remaining;

@@ -68,6 +68,7 @@ struct Passage {
   json::object arguments;                        // validated: the only ones that run
   std::string approval_rule;                     // of screening, when it wants a person to agree
   std::shared_ptr<const Redactions> redactions;  // null: nothing is taken out of the result
+  std::vector<NetworkEvent> network;             // as it was; what the caller sees is redacted
   CallResult result;
 
   // Where the time goes: the stage that ends now has lasted since the last one ended.

@@ -126,11 +126,16 @@ void add_findings(const CallResult& result, RecordBuilder& record) {
   if (!findings.empty()) record.value("findings", findings);
 }
 
-// A cell that could reach nothing has no such list; one that could says what nobody saw.
-void add_network(const CallResult& result, RecordBuilder& record) {
-  if (result.network.empty()) return;
-  json::array events = network_array(result.network);
-  record.value("network", events);
+// A call that asked nothing of the network has no such list; one that did says what nobody saw.
+// The names are the tool's, which may put anything into them.
+void add_network(const Passage& passage, RecordBuilder& record) {
+  if (passage.network.empty()) return;
+  const auto redactions = record_redactions();
+  std::vector<NetworkEvent> events = passage.network;
+  RedactionCounts ignored;
+  for (NetworkEvent& event : events)
+    if (!redactions || !make_shown(*redactions, event.host, ignored)) event.host = "(not shown)";
+  record.value("network", network_array(events));
   record.text("network_unseen", "attempts at raw addresses are refused by the kernel");
 }
 
@@ -213,7 +218,7 @@ Result<DraftRecord> outcome_record(const Passage& passage) {
     if (ran) add_layers(result, record);
     if (ran) add_list_if_any(record, "limits_hit", result.limits_hit);
     add_list_if_any(record, "missing", result.missing);
-    if (ran) add_network(result, record);
+    if (ran) add_network(passage, record);
     if (ran) record.text("output_sha256", output_digest(result));
     record.text("policy", passage.shared.rules.hash);
     if (result.reason != Reason::none) record.text("reason", name_of(result.reason));

@@ -64,6 +64,15 @@ bool show_names(const std::shared_ptr<const Redactions>& redactions, CallResult&
 
 }  // namespace
 
+// The tool chose the names that it asked for, and addresses are for the record only.
+bool show_network(const std::shared_ptr<const Redactions>& redactions, CallResult& result,
+                  RedactionCounts& counts) {
+  for (NetworkEvent& event : result.network)
+    for (std::string* text : {&event.host, &event.address, &event.why})
+      if (!make_shown(redactions, *text, counts)) return false;
+  return true;
+}
+
 Pass redact(Passage& passage) {
   CallResult& result = passage.result;
   const OutputRules& rules = passage.tool->output;
@@ -100,7 +109,7 @@ Pass redact(Passage& passage) {
     content->second = redact_all(redactions, content->second, counts);
     artifact.size = content->second.size();
   }
-  good = good && show_names(redactions, result, counts);
+  good = good && show_names(redactions, result, counts) && show_network(redactions, result, counts);
   for (std::string* text : {&result.message, &result.hint})
     good = good && make_shown(redactions, *text, counts);
   // They name files, whose names are the tool's.

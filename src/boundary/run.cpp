@@ -129,6 +129,7 @@ Pass run_in_cell(Passage& passage) {
         launcher.empty() ? run_cell(*spec, streams)
                          : run_cell_remotely(launcher, passage.caller->tenant, *spec, streams);
     result.findings.insert(result.findings.begin(), before.begin(), before.end());
+    passage.network = result.network;
   }
   if (result.status == Status::blocked) {
     const bool unmet =

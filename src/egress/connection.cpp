@@ -86,8 +86,10 @@ Task<void> serve_tls(ServedCell& cell, BufferedLink& client, const Meeting& meet
     co_return co_await refuse_tls(cell, client, std::move(event),
                                   "the call has made all the requests that it may");
   auto dialled = co_await dial(cell, hello.name(), *rules.front());
+  if (!dialled && dialled.error().reason == Reason::permission)
+    co_return co_await refuse_tls(cell, client, std::move(event), dialled.error().message);
   if (!dialled) {
-    event.verdict = dialled.error().reason == Reason::permission ? "refused" : "failed";
+    event.verdict = "failed";
     event.why = dialled.error().message;
     cell.note(std::move(event));
     client.link.reset();

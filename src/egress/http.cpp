@@ -118,9 +118,13 @@ Judged judge(ServedCell& cell, const RequestHead& request, const Wanted& wanted)
 }
 
 std::string refusal_text(const ServedCell& cell, const HttpFault& fault) {
-  const std::string body = "Sallyport refused this request: " + fault.why +
-                           "\nAllowed here: " + allowed_hosts_text(cell.map()) + "\n";
-  std::string text = "HTTP/1.1 " + std::to_string(fault.status) + " Refused by Sallyport\r\n";
+  const bool failed = fault.status == 502;
+  const std::string body =
+      (failed ? "Sallyport allowed this request, and it failed: " + fault.why + "\n"
+              : "Sallyport refused this request: " + fault.why +
+                    "\nAllowed here: " + allowed_hosts_text(cell.map()) + "\n");
+  std::string text = "HTTP/1.1 " + std::to_string(fault.status) +
+                     (failed ? " Host not reached\r\n" : " Refused by Sallyport\r\n");
   text += "Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ";
   return text + std::to_string(body.size()) + "\r\n\r\n" + body;
 }

@@ -88,8 +88,9 @@ Task<std::optional<Meeting>> greet_connect(ServedCell& cell, BufferedLink& clien
       co_return std::nullopt;
     end = head_end(client.pending, searched);
   }
+  std::uint16_t number = 0;
   const auto refuse = [&](std::string host, unsigned status, std::string why) -> Task<void> {
-    cell.note(refused(std::move(host), 0, why));
+    cell.note(refused(std::move(host), number, why));
     const std::string body = "Sallyport refused this connection: " + why +
                              "\nAllowed here: " + allowed_hosts_text(cell.map()) + "\n";
     co_await client.link.write("HTTP/1.1 " + std::to_string(status) +
@@ -114,9 +115,10 @@ Task<std::optional<Meeting>> greet_connect(ServedCell& cell, BufferedLink& clien
     co_await refuse(shown, 400, port ? "a CONNECT has no body" : port.error().message);
     co_return std::nullopt;
   }
+  number = *port;
   auto meeting = find_meeting(cell.map(), std::string_view(request.target).substr(0, colon), *port);
   if (!meeting) {
-    co_await refuse(shown, 403, meeting.error().message);
+    co_await refuse(shown.substr(0, shown.rfind(':')), 403, meeting.error().message);
     co_return std::nullopt;
   }
   if (!co_await client.link.write("HTTP/1.1 200 Connection established\r\n\r\n"))

@@ -29,12 +29,12 @@ struct EgressRule {
 };
 
 struct EgressRules {
-  std::vector<EgressRule> allow;      // empty: there is no network
-  std::vector<std::string> deny;      // HostPatterns that beat `allow`
-  std::uint32_t requests = 10;        // connections, and requests of http, of one call
-  std::uint32_t connections = 256;    // at a time
-  ByteSize upload = kGreatestSize;    // of one call
-  ByteSize download = kGreatestSize;  // of one call
+  std::vector<EgressRule> allow;    // empty: there is no network
+  std::vector<std::string> deny;    // HostPatterns that beat `allow`
+  std::uint32_t requests = 10;      // connections, and requests of http, of one call
+  std::uint32_t connections = 256;  // at a time
+  ByteSize upload = 10_MB;          // of one call
+  ByteSize download = 100_MB;       // of one call
   bool operator==(const EgressRules&) const = default;
 };
 

@@ -213,7 +213,7 @@ TEST(Explain, ListsWhatThisVersionRefuses) {
   Shop shop;
   EXPECT_THAT(explain(shop.rules, "python")->gaps, IsEmpty());
   shop.python.warm = true;
-  shop.python.network.allow.push_back({.host = host_pattern("a.example")});
+  shop.python.network.allow.push_back({.host = host_pattern("a.example"), .inspect = true});
   ApprovalRule rule;
   rule.when = *Schema::compile(json::object{});
   shop.python.approval = rule;

@@ -202,10 +202,8 @@ ExplainedSection where_it_reaches(const Rules& rules, const Tool& tool) {
   if (!tool.network.allow.empty()) {
     const EgressRules network = network_access(rules.ceiling, tool);
     facts.push_back({"requests", "at most " + std::to_string(network.requests) + " a call"});
-    if (tool.network.upload)
-      facts.push_back({"sent", "at most " + to_text(network.upload) + " a call"});
-    if (tool.network.download)
-      facts.push_back({"received", "at most " + to_text(network.download) + " a call"});
+    facts.push_back({"sent", "at most " + to_text(network.upload) + " a call"});
+    facts.push_back({"received", "at most " + to_text(network.download) + " a call"});
   }
   std::vector<std::string> denied = host_texts(tool.network.deny);
   std::ranges::copy(host_texts(rules.ceiling.deny_hosts), std::back_inserter(denied));

@@ -205,9 +205,9 @@ constexpr Field<NetworkRules> kNetwork[] = {
      into<&NetworkRules::requests, count_between<1, 1'000'000, unsigned>>},
     {"connections", kCountValue, "How many connections one call may have at a time.",
      into<&NetworkRules::connections, count_between<1, 256, unsigned>>},
-    {"upload", kSizeValue, "How many bytes one call may send.",
+    {"upload", kSizeValue, "How many bytes one call may send; 10MB when it is left out.",
      into<&NetworkRules::upload, read_bytes>},
-    {"download", kSizeValue, "How many bytes one call may receive.",
+    {"download", kSizeValue, "How many bytes one call may receive; 100MB when it is left out.",
      into<&NetworkRules::download, read_bytes>},
 };
 

@@ -24,6 +24,7 @@ namespace {
 
 constexpr int kGood = 0, kBad = 1;
 constexpr std::size_t kTailLines = 10;
+constexpr std::size_t kEgressRecords = 1000;  // most calls ask nothing of the network
 constexpr std::chrono::milliseconds kPoll{200};
 constexpr std::string_view kNameState = "name the state directory of the calls with --state DIR";
 
@@ -151,6 +152,7 @@ int prove(int state, const AuditRequest& request) {
 }
 
 std::string shown(const AuditRequest& request, const std::string& stream, std::string_view line) {
+  if (request.network) return network_text(line, request.json);
   return request.json ? std::string(line) + "\n" : record_text(stream, line);
 }
 
@@ -333,6 +335,67 @@ std::string record_text(const std::string& stream, std::string_view line) {
        {view->record, view->caller, view->tool, view->status, view->reason, view->call_id})
     if (!part.empty()) text.append(" ").append(part);
   return escape_for_terminal(text) + "\n";
+}
+
+std::string network_text(std::string_view line, bool as_json) {
+  // Most records have no such list, and need not be taken apart.
+  if (!line.contains("\"network\":[")) return {};
+  const auto record = parse_json(line, {.max_depth = 256});
+  const json::value* events = record ? record->if_object()->if_contains("network") : nullptr;
+  if (events == nullptr || !events->is_array()) return {};
+  const auto member = [](const json::value& value, std::string_view key) -> std::string {
+    const json::value* found = value.is_object() ? value.get_object().if_contains(key) : nullptr;
+    if (found == nullptr) return {};
+    return found->is_string() ? std::string(found->get_string()) : json::serialize(*found);
+  };
+  std::string text;
+  for (const json::value& event : events->get_array()) {
+    if (as_json && event.is_object()) {
+      json::object row = event.get_object();
+      for (const std::string_view key : {"time", "call_id", "tenant", "caller", "tool"})
+        row[key] = member(*record, key);
+      text += json::serialize(row) + "\n";
+      continue;
+    }
+    std::string row = member(*record, "time");
+    for (const std::string_view key : {"caller", "tool"})
+      row += " " + member(*record, key);
+    for (const std::string_view key : {"verdict", "kind", "host"})
+      row += " " + member(event, key);
+    if (const auto port = member(event, "port"); !port.empty()) row += ":" + port;
+    if (const auto address = member(event, "address"); !address.empty()) row += " at " + address;
+    if (member(event, "kind") != "name")
+      row += " " + member(event, "sent") + " out " + member(event, "received") + " in";
+    if (const auto rule = member(event, "rule"); !rule.empty()) row += " by " + rule;
+    if (const auto why = member(event, "why"); !why.empty()) row += ": " + why;
+    text += escape_for_terminal(row + " " + member(*record, "call_id")) + "\n";
+  }
+  return text;
+}
+
+int egress_log_command(std::span<const char* const> words) {
+  std::vector<const char*> tail_words = {"tail"};
+  tail_words.insert(tail_words.end(), words.begin(), words.end());
+  auto request = parse_audit(tail_words, wall_clock_us());
+  if (!request) return report(request.error());
+  if (request->help) {
+    print(
+        "Usage: sallyport egress log [OPTIONS]\n\n"
+        "Prints what calls asked of the network, as the audit log has it: names, connections and\n"
+        "requests, each with its verdict. A call is there when it has ended. Attempts at raw\n"
+        "addresses are refused by the kernel and seen by nobody.\n\n"
+        "The options are those of `sallyport audit tail`: --state, --follow (-f), --limit, "
+        "--tenant,\n"
+        "--caller, --tool, --since, --until, --json.\n");
+    return kGood;
+  }
+  request->network = true;
+  request->query.record = "outcome";
+  if (!request->limited) request->query.limit = kEgressRecords;
+  request->limited = true;
+  const auto directory = open_log(*request);
+  if (!directory) return report(directory.error());
+  return tail(directory->get(), *request);
 }
 
 int audit_command(std::span<const char* const> words) {

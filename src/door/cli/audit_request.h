@@ -25,6 +25,7 @@ struct AuditRequest {
   std::optional<std::uint64_t> seq;
   ExportFormat format = ExportFormat::jsonl;
   bool follow = false, json = false, help = false;
+  bool network = false;  // what calls asked of the network, in place of the records
 };
 
 // Reads the words behind "audit". An option that the verb does not take is refused: a filter that

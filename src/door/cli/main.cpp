@@ -58,6 +58,7 @@ constexpr Command kCommands[] = {
      sallyport::tools_command},
     {"audit", "verify|search|tail|show|...", "read the log of calls, and check it",
      sallyport::audit_command},
+    {"egress", "log", "see what calls asked of the network", sallyport::egress_command},
     {"lockout", "list|lift", "see who is locked out, and end it", sallyport::lockout_command},
     {"schema", "validate", "check a JSON file against a JSON Schema", sallyport::schema_command},
     {"screen", "[--json|--sarif] FILE...", "say what code would do, without running it",

@@ -242,6 +242,7 @@ CellSpec shell_defaults() {
   spec.limits.max_output = 10_MB;
   spec.limits.max_output_hard = 100_MB;
   spec.network.requests = kRequestsOfARun;
+  spec.network.upload = spec.network.download = kGreatestSize;
   return spec;
 }
 
@@ -274,8 +275,9 @@ std::string help_text() {
   return R"(Usage: sallyport run [OPTIONS] [--] COMMAND [ARGS...]
 
 Runs COMMAND in a cell of its own. It sees the system read-only, an empty /workspace to work in, no
-network but its own loopback and the hosts of --net, and nothing else of this machine unless an option here shows it. When
-it ends, all its processes and files are gone. Defaults stand in brackets.
+network but its own loopback and the hosts of --net, and nothing else of this machine unless an
+option here shows it. When it ends, all its processes and files are gone. Defaults stand in
+brackets.
 
 )" + options_help<RunRequest>(kRunOptions, RunRequest{}) +
          R"(

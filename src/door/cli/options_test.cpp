@@ -408,7 +408,7 @@ TEST(RunOptions, TheExamplesInTheHelpAreRead) {
     EXPECT_TRUE(result.has_value()) << result.error().message;
     ++count;
   }
-  EXPECT_EQ(count, 3);
+  EXPECT_EQ(count, 4);
 }
 
 }  // namespace
