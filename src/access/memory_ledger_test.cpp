@@ -429,7 +429,7 @@ TEST_F(MemoryLedger, SaysInUnitsOfPeopleWhenToTryAgain) {
   }
 }
 
-TEST(MemoryLedger, HoldsBackWhatACallMaySend) {
+TEST_F(MemoryLedger, HoldsBackWhatACallMaySend) {
   const auto ledger = memory_ledger({});
   const std::optional<BudgetRule> budget =
       BudgetRule{.key = "t", .rule = "r", .budget = {.cpu = {}, .egress = 10_MB, .calls = {}}};

@@ -32,6 +32,10 @@ tools:
     files: {write: ["/srv/out:/out"]}
     limits: {memory: 384MiB, io: 20MB/s}
   query: {needs: [use], use: sql, database: "sqlite:/srv/shop.db", tables: [orders]}
+  fetcher:
+    needs: [use]
+    run: [curl, "https://api.example.com/"]
+    network: {allow: [api.example.com, "*.data.example.com:8443"], deny: [x.data.example.com], requests: 5}
   copier:
     needs: [use]
     run: [make]
@@ -209,6 +213,34 @@ TEST_F(LaunchCeilings, RefuseArtifactsWithoutADirectoryThatCameWithTheClaim) {
   EXPECT_NE(refusal(wants, false), "");
   EXPECT_NE(refusal([](CellSpec& spec) { spec.output_directory = "/etc"; }, true), "");
   EXPECT_NE(refusal([](CellSpec& spec) { spec.outputs = {"../*"}; }, true), "");
+}
+
+// A front that was taken over gets no host, no port and no address that no tool has.
+TEST_F(LaunchCeilings, RefuseANetworkThatNoToolHas) {
+  ASSERT_EQ(ceiling_.networks.size(), 1);
+  const EgressRules own = ceiling_.networks[0];
+  const auto asked = [&](auto change) {
+    return refusal([&](CellSpec& spec) {
+      spec.network = own;
+      change(spec.network);
+    });
+  };
+  EXPECT_EQ(asked([](EgressRules&) {}), "");
+  EXPECT_EQ(asked([](EgressRules& rules) { rules.requests = 1; }), "");
+  EXPECT_EQ(asked([](EgressRules& rules) { rules.allow.clear(); }), "");
+  const auto refused = HasSubstr("no tool of the policy has the network");
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.allow[0].host = "evil.example"; }), refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.allow[0].port = 22; }), refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.allow[0].internal = true; }), refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.allow[0].address = "10.0.0.1"; }), refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.allow[0].scheme = EgressScheme::tcp; }),
+              refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.allow.push_back(rules.allow[0]); }), refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.deny.clear(); }), refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.requests = 6; }), refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.connections = 1000; }), refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.upload = kGreatestSize; }), refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.download = kGreatestSize; }), refused);
 }
 
 TEST_F(LaunchCeilings, RefuseWordsThatAreNotPlain) {
