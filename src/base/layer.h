@@ -27,7 +27,7 @@ inline constexpr LayerText kLayers[] = {
     {"user", "own user namespace; never the host's uid 0"},
     {"mount", "own mount namespace and root filesystem"},
     {"pid", "own process numbers; no other process can be seen or signalled"},
-    {"net", "own network with loopback only"},
+    {"net", "own network: loopback, and the hosts that are allowed"},
     {"ipc", "own System V IPC and POSIX message queues"},
     {"uts", "own host name"},
     {"cgroup_namespace", "own view of the cgroup tree"},
