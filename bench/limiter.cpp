@@ -59,7 +59,7 @@ struct Caller {
                                       .concurrency = concurrency,
                                       .budget = budget,
                                       .cpu_limit = 1s});
-    if (ticket) ledger.settle(*ticket, 1ms);
+    if (ticket) ledger.settle(*ticket, {.cpu = 1ms});
     return ticket.has_value();
   }
 };
