@@ -17,6 +17,7 @@ class PlainLink final : public Link {
   explicit PlainLink(asio::ip::tcp::socket socket) : socket_(std::move(socket)) {
     boost::system::error_code ignored;
     socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.non_blocking(true, ignored);
   }
 
   Task<std::size_t> read(std::span<char> room) override {
@@ -51,7 +52,18 @@ class PlainLink final : public Link {
 
   [[nodiscard]] bool failed() const override { return failed_; }
 
+  [[nodiscard]] int socket() override { return socket_.native_handle(); }
+  Task<bool> until_readable() override { return until(asio::socket_base::wait_read); }
+  Task<bool> until_writable() override { return until(asio::socket_base::wait_write); }
+  void set_failed() override { failed_ = true; }
+
  private:
+  Task<bool> until(asio::socket_base::wait_type what) {
+    const auto [error] = co_await socket_.async_wait(what, kTuple);
+    if (error) failed_ = true;
+    co_return !error;
+  }
+
   asio::ip::tcp::socket socket_;
   bool failed_ = false;
 };

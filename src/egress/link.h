@@ -29,6 +29,13 @@ class Link {
   // Ends it so that the other side sees a failure and not an end.
   virtual void reset() = 0;
   [[nodiscard]] virtual bool failed() const = 0;
+
+  // Where the bytes of the connection are those of a socket: it, and until it can be used. What is
+  // done with it directly has failed if the caller says so.
+  [[nodiscard]] virtual int socket() { return -1; }
+  virtual Task<bool> until_readable() { co_return false; }
+  virtual Task<bool> until_writable() { co_return false; }
+  virtual void set_failed() {}
 };
 
 [[nodiscard]] std::unique_ptr<Link> plain_link(boost::asio::ip::tcp::socket socket);
