@@ -12,7 +12,12 @@ using namespace sallyport;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view datagram(reinterpret_cast<const char*>(data), size);
   const auto question = parse_name_question(datagram);
-  if (!question) return 0;
+  if (!question) {
+    const std::string refusal = refusal_of(datagram);
+    FUZZ_CHECK(refusal.empty() || refusal.size() == size);
+    FUZZ_CHECK(refusal_of(refusal).empty() && !parse_name_question(refusal));
+    return 0;
+  }
   FUZZ_CHECK(!question->name.empty() && question->name.size() <= 253);
   FUZZ_CHECK(question->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") ==
              std::string::npos);

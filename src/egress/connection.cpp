@@ -15,6 +15,8 @@ namespace sallyport {
 namespace {
 
 constexpr auto kHelloPatience = std::chrono::seconds(10);
+constexpr auto kPartPatience = std::chrono::seconds(2);
+constexpr std::size_t kMostDropped = std::size_t{16} << 20;
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 
 // "access denied", as a TLS client understands it.
@@ -24,8 +26,7 @@ Task<void> refuse_tls(ServedCell& cell, BufferedLink& client, NetworkEvent event
   event.verdict = "refused";
   event.why = std::move(why);
   cell.note(std::move(event));
-  co_await client.link.write(kTlsRefusal);
-  client.link.finish();
+  co_await part(cell, client, kTlsRefusal);
 }
 
 // What one direction of a connection may carry, and has carried.
@@ -206,6 +207,16 @@ Task<void> tunnel(ServedCell& cell, BufferedLink& client, BufferedLink& host, Ne
   co_await (
       carry(client, host.link, {cell, &ServedCell::count_sent, event.sent, event.why}) &&
       carry(host, client.link, {cell, &ServedCell::count_received, event.received, event.why}));
+}
+
+Task<void> part(ServedCell& cell, BufferedLink& client, std::string_view last_words) {
+  const Watchdog watchdog(cell.io(), client.link, kPartPatience);
+  if (!co_await client.link.write(last_words)) co_return;
+  client.link.finish();
+  for (std::size_t dropped = 0; dropped < kMostDropped; dropped += client.pending.size()) {
+    client.pending.clear();
+    if (!co_await client.read_more()) co_return;
+  }
 }
 
 std::string allowed_hosts_text(const NetworkMap& map) {

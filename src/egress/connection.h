@@ -33,6 +33,10 @@ Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* mee
 // Both ways, until both have ended. Counts into `event`.
 Task<void> tunnel(ServedCell& cell, BufferedLink& client, BufferedLink& host, NetworkEvent& event);
 
+// The last words to the cell. What it goes on sending is read for a moment and dropped: a client
+// that still writes when its connection is closed gets a reset in place of them.
+Task<void> part(ServedCell& cell, BufferedLink& client, std::string_view last_words);
+
 // "api.example.com:443 over https, …": what would be allowed.
 [[nodiscard]] std::string allowed_hosts_text(const NetworkMap& map);
 

@@ -172,7 +172,11 @@ struct Exchange {
             piece.clear();
             const std::size_t used = chunks.feed(from.pending, piece);
             from.drop(used);
-            if (chunks.refusal().status != 0) co_return false;
+            if (chunks.refusal().status != 0) {
+              event.verdict = upward ? "refused" : "failed";
+              event.why = chunks.refusal().sentence;
+              co_return false;
+            }
             if (!piece.empty() && !co_await send(to, as_chunk(piece), upward)) co_return false;
             if (chunks.done()) co_return co_await send(to, "0\r\n\r\n", upward);
             break;
@@ -286,15 +290,18 @@ Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* mee
   std::unique_ptr<Upstream> upstream;
   for (;;) {
     const auto end = co_await read_head(cell, client);
-    if (!end) co_return;
     NetworkEvent event{.kind = "request"};
     const auto refuse = [&](HttpFault fault) -> Task<void> {
       event.verdict = "refused";
       event.why = fault.why;
       cell.note(event);
-      co_await client.link.write(refusal_text(cell, fault));
-      client.link.finish();
+      co_await part(cell, client, refusal_text(cell, fault));
     };
+    if (!end) {
+      if (client.pending.size() > kLongestHead)
+        co_await refuse({431, "The head of the request is too long."});
+      co_return;
+    }
     RequestHead request;
     const auto fault =
         parse_request_head(std::string_view(client.pending).substr(0, *end), request);
@@ -321,9 +328,7 @@ Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* mee
         event.verdict = "failed";
         event.why = dialled.error().message;
         cell.note(event);
-        co_await client.link.write(refusal_text(cell, {502, dialled.error().message}));
-        client.link.finish();
-        co_return;
+        co_return co_await part(cell, client, refusal_text(cell, {502, dialled.error().message}));
       }
       upstream = std::make_unique<Upstream>(cell, wanted->name, judged.rule, std::move(*dialled));
     }

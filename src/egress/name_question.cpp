@@ -4,7 +4,7 @@ namespace sallyport {
 namespace {
 
 constexpr std::size_t kHeader = 12, kLongestDatagram = 512, kLongestLabel = 63, kLongestName = 253;
-constexpr std::uint16_t kTypeA = 1, kClassInternet = 1;
+constexpr std::uint16_t kTypeA = 1, kClassInternet = 1, kRefused = 5;
 
 std::uint16_t number_at(std::string_view bytes, std::size_t at) {
   return static_cast<std::uint16_t>(static_cast<unsigned char>(bytes[at]) << 8 |
@@ -64,7 +64,6 @@ std::string answer_to(std::string_view datagram, const NameQuestion& question,
   const bool has_address = found.address && question.type == kTypeA;
   std::string answer(datagram.substr(0, 2));
   // An answer, recursion available; whether it was desired is repeated.
-  constexpr unsigned kRefused = 5;
   append_number(answer,
                 0x8080U | (number_at(datagram, 2) & 0x0100U) | (found.refused ? kRefused : 0U), 2);
   append_number(answer, 1, 2);
@@ -79,6 +78,16 @@ std::string answer_to(std::string_view datagram, const NameQuestion& question,
   append_number(answer, 4, 2);
   append_number(answer, *found.address, 4);
   return answer;
+}
+
+std::string refusal_of(std::string_view datagram) {
+  constexpr std::uint16_t kIsAnswer = 0x8000, kCode = 0x000f;
+  if (datagram.size() < kHeader || datagram.size() > kLongestDatagram) return {};
+  const std::uint16_t flags = number_at(datagram, 2);
+  if ((flags & kIsAnswer) != 0) return {};
+  std::string answer(datagram.substr(0, 2));
+  append_number(answer, kIsAnswer | (flags & ~kCode & 0xffffU) | kRefused, 2);
+  return answer.append(datagram.substr(4));
 }
 
 }  // namespace sallyport

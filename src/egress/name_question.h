@@ -28,4 +28,8 @@ struct NameAnswer {
 [[nodiscard]] std::string answer_to(std::string_view datagram, const NameQuestion& question,
                                     const NameAnswer& found);
 
+// To one that it did not take, the same with its refusal, so that nobody waits for an answer; empty
+// when it is not even a question.
+[[nodiscard]] std::string refusal_of(std::string_view datagram);
+
 }  // namespace sallyport

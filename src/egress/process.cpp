@@ -85,11 +85,11 @@ Task<void> answer_names(CellPtr cell) {
     if (error) continue;
     const std::string_view datagram(bytes.data(), size);
     const auto question = parse_name_question(datagram);
-    if (!question) {
-      cell->note_name("(a question that cannot be read)", false);
-      continue;
-    }
-    const std::string answer = answer_to(datagram, *question, find_answer(*cell, *question));
+    if (!question) cell->note_name("(a question that cannot be read)", false);
+    const std::string answer = question
+                                   ? answer_to(datagram, *question, find_answer(*cell, *question))
+                                   : refusal_of(datagram);
+    if (answer.empty()) continue;
     boost::system::error_code ignored;
     cell->names.send_to(asio::buffer(answer), from, 0, ignored);
   }

@@ -43,23 +43,25 @@ Task<std::optional<Meeting>> greet_socks(ServedCell& cell, BufferedLink& client)
   if (!co_await has(client, 2 + methods)) co_return std::nullopt;
   const bool open = client.pending.substr(2, methods).find('\0') != std::string::npos;
   client.drop(2 + methods);
-  if (!co_await client.link.write(open ? kNoPassword : kNoMethod) || !open) co_return std::nullopt;
+  if (!open) {
+    cell.note(refused("", 0, "SOCKS is served without a password only"));
+    co_await part(cell, client, kNoMethod);
+    co_return std::nullopt;
+  }
+  if (!co_await client.link.write(kNoPassword)) co_return std::nullopt;
 
-  const auto answer = [&](char code) -> Task<bool> {
-    const std::string reply{kSocks, code, 0, 1, 0, 0, 0, 0, 0, 0};
-    co_return co_await client.link.write(reply);
-  };
+  const auto answer = [](char code) { return std::string{kSocks, code, 0, 1, 0, 0, 0, 0, 0, 0}; };
   enum : char { kGranted = 0, kNotAllowed = 2, kNoCommand = 7, kNoAddressType = 8 };
   if (!co_await has(client, 5)) co_return std::nullopt;
   const char command = client.pending[1], type = client.pending[3];
   if (client.pending[0] != kSocks || command != 1) {
     cell.note(refused("", 0, "SOCKS is served for CONNECT only"));
-    co_await answer(kNoCommand);
+    co_await part(cell, client, answer(kNoCommand));
     co_return std::nullopt;
   }
   if (type != 3) {
     cell.note(refused("", 0, "an address was asked for in place of a name"));
-    co_await answer(kNoAddressType);
+    co_await part(cell, client, answer(kNoAddressType));
     co_return std::nullopt;
   }
   const std::size_t length = static_cast<unsigned char>(client.pending[4]);
@@ -72,33 +74,36 @@ Task<std::optional<Meeting>> greet_socks(ServedCell& cell, BufferedLink& client)
   auto meeting = find_meeting(cell.map(), host, port);
   if (!meeting) {
     cell.note(refused(to_utf8(host), port, meeting.error().message));
-    co_await answer(kNotAllowed);
+    co_await part(cell, client, answer(kNotAllowed));
     co_return std::nullopt;
   }
-  if (!co_await answer(kGranted)) co_return std::nullopt;
+  if (!co_await client.link.write(answer(kGranted))) co_return std::nullopt;
   co_return *meeting;
 }
 
 // The head of a CONNECT, which stays pending if it is another request.
 Task<std::optional<Meeting>> greet_connect(ServedCell& cell, BufferedLink& client) {
-  std::size_t searched = 0;
-  auto end = head_end(client.pending, searched);
-  while (!end) {
-    if (client.pending.size() > kLongestHead || !co_await client.read_more())
-      co_return std::nullopt;
-    end = head_end(client.pending, searched);
-  }
   std::uint16_t number = 0;
   const auto refuse = [&](std::string host, unsigned status, std::string why) -> Task<void> {
     cell.note(refused(std::move(host), number, why));
     const std::string body = "Sallyport refused this connection: " + why +
                              "\nAllowed here: " + allowed_hosts_text(cell.map()) + "\n";
-    co_await client.link.write("HTTP/1.1 " + std::to_string(status) +
+    const std::string answer = "HTTP/1.1 " + std::to_string(status) +
                                " Refused by Sallyport\r\nContent-Type: text/plain\r\n"
                                "Connection: close\r\nContent-Length: " +
-                               std::to_string(body.size()) + "\r\n\r\n" + body);
-    client.link.finish();
+                               std::to_string(body.size()) + "\r\n\r\n" + body;
+    co_await part(cell, client, answer);
   };
+  std::size_t searched = 0;
+  auto end = head_end(client.pending, searched);
+  while (!end) {
+    if (client.pending.size() > kLongestHead) {
+      co_await refuse("", 431, "the head of the request is too long");
+      co_return std::nullopt;
+    }
+    if (!co_await client.read_more()) co_return std::nullopt;
+    end = head_end(client.pending, searched);
+  }
   RequestHead request;
   const auto fault = parse_request_head(std::string_view(client.pending).substr(0, *end), request);
   client.drop(*end);
