@@ -219,6 +219,8 @@ async def serve_raw(reader, writer):
         while data := await reader.read(65536):
             log("raw", data)
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nraw\n")
+            if b"smuggled" in data:
+                break
     except ConnectionError:
         pass
     writer.close()
@@ -232,6 +234,11 @@ async def serve_canary(reader, writer):
         await writer.drain()
     except (ConnectionError, asyncio.TimeoutError):
         pass
+    writer.close()
+
+
+async def serve_canary_at_name(reader, writer):
+    log("hit", "@egress-lab")
     writer.close()
 
 
@@ -277,6 +284,9 @@ async def main():
     for port in (53, 443):
         await loop.create_datagram_endpoint(
             lambda port=port: UdpCanary(port), local_addr=("0.0.0.0", port), reuse_port=True)
+
+    # An abstract name of the namespace that sallyport itself runs in.
+    await asyncio.start_unix_server(serve_canary_at_name, "\0egress-lab")
 
     # Whatever was ready when the signal came has been served a few turns of the loop later.
     async def sync():

@@ -1,8 +1,8 @@
-"""Connects and sends what it is told on stdin, all of it at once, and says what came back. As it
+"""Connects and sends what it is told on stdin, many at once, and says what came back. As it
 stands here it runs in a cell and, for the twin, outside of one.
 
   [{"label": …, "host": …, "port": …, "send": [HEX, …]   in as many segments
-    or "hello": NAME, "as": "plain" | "segments" | "records" | "ech" | "named:HEX"
+    or "hello": NAME, "as": "plain" | "segments" | "bytes" | "records" | "ech" | "twice" | "named:HEX"
     "first": HEX   before the hello; its answer is waited for}, …]
   {LABEL: {"got": what was answered, "error": NAME of the errno, "ms": …}, …}"""
 import errno, json, socket, ssl, struct, sys, threading, time
@@ -57,6 +57,8 @@ def pieces_of(probe):
     hello, shape = client_hello(probe["hello"]), probe.get("as", "plain")
     if shape == "segments":
         return [hello[i : i + 60] for i in range(0, len(hello), 60)]
+    if shape == "bytes":
+        return [hello[i : i + 1] for i in range(12)] + [hello[12:]]
     if shape == "records":
         parts = [hello[5:][i : i + 60] for i in range(0, len(hello) - 5, 60)]
         return [b"".join(b"\x16\x03\x01" + struct.pack(">H", len(p)) + p for p in parts)]
@@ -103,8 +105,11 @@ def attempt(probe):
 def main():
     answers = {}
 
+    room = threading.Semaphore(40)
+
     def work(probe):
-        answers[probe["label"]] = attempt(probe)
+        with room:
+            answers[probe["label"]] = attempt(probe)
 
     threads = [threading.Thread(target=work, args=(probe,)) for probe in json.load(sys.stdin)]
     for thread in threads:
