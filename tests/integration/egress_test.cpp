@@ -253,6 +253,7 @@ TEST_P(Egress, NamesAreAnsweredFromTheRulesAlone) {
       "show secret-data.evil.example.com\nshow api.example.com.evil.example.com TXT\n"
       "show 2130706433\nshow -x 8.8.8.8\nshow api.example.com +tcp +noedns | head -n 1\n"
       "show @127.0.0.1 +norecurse api.example.com\n"
+      "show 'se cret.evil.example.com'\nshow 'a\\.b.example.com'\n"
       "curl -sS --max-time 20 https://missing.example.com/ 2>&1 | head -n 1\n");
   EXPECT_THAT(said.out,
               AllOf(StartsWith("api.example.com NOERROR 198.18.0.2 ms\n"
@@ -266,15 +267,17 @@ TEST_P(Egress, NamesAreAnsweredFromTheRulesAlone) {
                                "2130706433 REFUSED ms\n"
                                "-x 8.8.8.8 REFUSED ms\n"
                                "api.example.com +tcp +noedns\n"
-                               "@127.0.0.1 +norecurse api.example.com NOERROR 198.18.0.2 ms\n"),
+                               "@127.0.0.1 +norecurse api.example.com NOERROR 198.18.0.2 ms\n"
+                               "se cret.evil.example.com REFUSED ms\n"
+                               "a\\.b.example.com REFUSED ms\n"),
                     HasSubstr("curl: (35)")))
       << said.err;
-  EXPECT_THAT(
-      names_of(said.result),
-      UnorderedElementsAre("allowed api.example.com", "allowed a.wild.example.com",
-                           "refused wild.example.com", "refused secret-data.evil.example.com",
-                           "refused api.example.com.evil.example.com", "refused 2130706433",
-                           "refused 8.8.8.8.in-addr.arpa"));
+  EXPECT_THAT(names_of(said.result),
+              UnorderedElementsAre(
+                  "allowed api.example.com", "allowed a.wild.example.com",
+                  "refused wild.example.com", "refused secret-data.evil.example.com",
+                  "refused api.example.com.evil.example.com", "refused 2130706433",
+                  "refused 8.8.8.8.in-addr.arpa", "refused (a question that cannot be read)"));
   EXPECT_THAT(network_of(said.result),
               ElementsAre("connection failed missing.example.com:443: the host "
                           "'missing.example.com' does not exist"));
@@ -492,6 +495,94 @@ TEST_P(Egress, HostsThatFailAreSaidToHaveFailed) {
                           "'missing.example.com' does not exist",
                           "request failed missing.example.com:80: the host "
                           "'missing.example.com' does not exist"));
+}
+
+// Whoever is refused while still sending hears why, and is not cut off.
+TEST_P(Egress, ARefusalIsHeardByAClientThatIsStillSending) {
+  const Said said = python({"api.example.com:80"}, R"(
+import http.client
+for host, target in (('198.18.0.1', 'http://evil.example.com/'), ('api.example.com', '/')):
+    for chunked in False, True:
+        client = http.client.HTTPConnection(host, 3128 if host[0] == '1' else 80, timeout=20)
+        client.putrequest('POST', target, skip_host=True)
+        client.putheader('Host', 'evil.example.com')
+        if chunked: client.putheader('Transfer-Encoding', 'chunked')
+        else: client.putheader('Content-Length', '8000000')
+        client.endheaders()
+        for _ in range(80):
+            client.send(b'186a0\r\n' + b'x' * 100000 + b'\r\n' if chunked else b'x' * 100000)
+        if chunked: client.send(b'0\r\n\r\n')
+        print(client.getresponse().status)
+)");
+  EXPECT_EQ(said.out, "403\n403\n421\n421\n") << said.err;
+  EXPECT_THAT(lines_of(lab_.seen(), "request"), IsEmpty());
+}
+
+// One process serves all connections of a cell, so none of them may hold up another, and none may
+// fill its memory.
+TEST_P(Egress, ManyConnectionsAtOnceDoNotHoldEachOtherUp) {
+  const std::string script = R"(
+import socket, time, urllib.request
+stalled = [socket.create_connection(('stalled.example.com', 80)) for _ in range(10)]
+for one in stalled:
+    one.sendall(b'POST / HTTP/1.1\r\nHost: stalled.example.com\r\nContent-Length: 100000000\r\n\r\n')
+    one.setblocking(False)
+idle = [socket.create_connection(('stalled.example.com', 443)) for _ in range(10)]
+unread = [socket.create_connection(('api.example.com', 80)) for _ in range(10)]
+for one in unread:
+    one.sendall(b'GET /bytes/10000000 HTTP/1.1\r\nHost: api.example.com\r\n\r\n')
+end = time.monotonic() + 0.5
+while time.monotonic() < end:
+    for one in stalled:
+        try: one.send(b'x' * 65536)
+        except BlockingIOError: pass
+    time.sleep(0.005)
+begin = time.monotonic()
+many = [socket.create_connection(('api.example.com', 7000)) for _ in range(200)]
+for n, one in enumerate(many): one.sendall(b'%04d' % n)
+def all_of(one):
+    got = b''
+    while len(got) < 12: got += one.recv(100)
+    return got
+print(all(all_of(one) == b'welcome\n%04d' % n for n, one in enumerate(many)))
+direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+print(direct.open('http://two.example.com/').read())
+print('slow' if time.monotonic() - begin > 10 else 'in time', flush=True)
+def is_refused(one):
+    try: return one.recv(8) == b''
+    except ConnectionResetError: return True
+more = [socket.create_connection(('api.example.com', 7000)) for _ in range(60)]
+print('refused', sum(is_refused(one) for one in more), flush=True)
+time.sleep(60)
+)";
+  LiveProcess cell = lab_.start_cell(
+      GetParam(),
+      {"--net", "api.example.com:7000,tcp", "--net", "api.example.com:80", "--net",
+       "two.example.com:80", "--net", "stalled.example.com:80", "--net", "stalled.example.com:443",
+       "--open-files", "1024", "--timeout", "60s", "--", kPython, "-c", script});
+  ASSERT_TRUE(cell.says("in time")) << cell.said();
+  EXPECT_THAT(cell.said(), StartsWith("True\nb'hello two.example.com /\\n'\n"));
+  // 256 at once: 30 and 200 were open, so there was room for 26 of the last 60.
+  ASSERT_TRUE(cell.says("refused 34\n")) << cell.said();
+  std::int64_t most = 0;
+  for (const pid_t pid : descendants_of(cell.pid()))
+    if (read_file("/proc/" + std::to_string(pid) + "/comm") == "sally-egress\n")
+      most = std::stol(status_of(pid, "VmHWM"));
+  EXPECT_GT(most, 1000);
+  EXPECT_LT(most, 64 * 1024);  // kB; what waits to be carried is 100 MB
+}
+
+TEST_P(Egress, ManyCellsAtOnce) {
+  std::vector<std::unique_ptr<LiveProcess>> cells;
+  for (int n = 0; n < 20; ++n)
+    cells.push_back(std::unique_ptr<LiveProcess>(new LiveProcess(lab_.start_cell(
+        GetParam(), {"--net", "api.example.com", "--timeout", "60s", "--", "curl", "-sS",
+                     "--noproxy", "*", "https://api.example.com/" + std::to_string(n)}))));
+  for (int n = 0; n < 20; ++n) {
+    LiveProcess& cell = *cells[static_cast<std::size_t>(n)];
+    EXPECT_TRUE(cell.says("hello api.example.com /" + std::to_string(n) + "\n")) << cell.said();
+    EXPECT_EQ(cell.wait(), 0);
+  }
 }
 
 SALLYPORT_FOR_ROOT_AND_USER(Egress);
