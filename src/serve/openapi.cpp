@@ -41,6 +41,13 @@ constexpr NamedSchema kSchemas[] = {
            "refused_syscalls": {"type": "object", "additionalProperties": {"type": "integer"}},
            "redactions": {"type": "object", "additionalProperties": {"type": "integer"}},
            "findings": {"type": "array", "items": {"type": "object"}},
+           "network": {"type": "array", "items": {"type": "object", "required": ["kind", "verdict", "host"],
+             "properties": {"kind": {"enum": ["name", "connection", "request"]},
+                            "verdict": {"enum": ["allowed", "refused", "failed"]},
+                            "host": {"type": "string"}, "port": {"type": "integer"},
+                            "address": {"type": "string"}, "sent": {"type": "integer"},
+                            "received": {"type": "integer"}, "rule": {"type": "string"},
+                            "why": {"type": "string"}}}},
            "artifacts": {"type": "array", "items": {
              "type": "object", "required": ["name", "size"],
              "properties": {"name": {"type": "string"}, "size": {"type": "integer"},
