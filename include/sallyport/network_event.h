@@ -7,9 +7,10 @@
 namespace sallyport {
 
 struct NetworkEvent {
-  std::string kind;     // "name": it was looked up; "connection", "request"
-  std::string verdict;  // "allowed", "refused", "failed" (allowed, and it came to nothing)
-  std::string host;     // as far as it is known
+  std::string kind;  // "name": it was looked up; "connection", "request"; "unlisted": the rest
+  std::string
+      verdict;       // "allowed", "refused", "failed" (allowed, and it came to nothing), "unknown"
+  std::string host;  // as far as it is known
   std::uint16_t port = 0;
   std::string address;                   // that was dialled; empty: none was
   std::uint64_t sent = 0, received = 0;  // bytes, as the cell sees them

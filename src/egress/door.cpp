@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLargestPacket = std::size_t{128} << 10;
 constexpr std::size_t kMostFds = kMostPoints + 2;
-constexpr std::size_t kMostEvents = 1000;
+constexpr std::size_t kMostEvents = 1010;  // somewhat more than are sent
 constexpr auto kReadyPatience = std::chrono::seconds(5);
 constexpr auto kLastPatience = std::chrono::milliseconds(500);
 constexpr std::string_view kReady = "ready";
@@ -130,7 +130,7 @@ Result<EgressChannel> EgressChannel::open(int door, const std::string& call_id,
   if (auto sent = send_packet(door, *bytes, fds, MSG_DONTWAIT); !sent)
     return no_egress("is gone or busy (" + describe(sent.error()) + ")");
   ends->egress.reset();
-  EgressChannel channel(std::move(ends->outside));
+  EgressChannel channel(std::move(ends->outside), rules.upload);
   if (!wait_readable(channel.fd(), until)) return no_egress("did not answer in time");
   const auto packet = receive_packet_from(channel.fd());
   if (!packet || packet->bytes != kReady) return no_egress("refused it");
@@ -143,6 +143,12 @@ bool EgressChannel::take() {
     if (!packet) {
       if (packet.error().err == EAGAIN || packet.error().err == EINTR) return true;
       channel_.reset();
+      // It cannot say any more what it sent: then it was all that it might.
+      if (!finishing_)
+        events_.push_back({.kind = "unlisted",
+                           .verdict = "unknown",
+                           .sent = upload_ < kGreatestSize ? upload_.bytes : 0,
+                           .why = "the egress process ended, and with it the cell's network"});
       return false;
     }
     auto event = read_wire<NetworkEvent>(packet->bytes, kLargestPacket, "an event");
@@ -151,6 +157,7 @@ bool EgressChannel::take() {
 }
 
 std::vector<NetworkEvent> EgressChannel::finish() {
+  finishing_ = true;
   if (channel_) ::shutdown(channel_.get(), SHUT_WR);
   const auto until = std::chrono::steady_clock::now() + kLastPatience;
   while (channel_ && wait_readable(channel_.get(), until))

@@ -42,8 +42,10 @@ class EgressChannel {
   [[nodiscard]] std::vector<NetworkEvent> finish();
 
  private:
-  explicit EgressChannel(Fd channel) : channel_(std::move(channel)) {}
+  EgressChannel(Fd channel, ByteSize upload) : channel_(std::move(channel)), upload_(upload) {}
   Fd channel_;
+  ByteSize upload_;
+  bool finishing_ = false;
   std::vector<NetworkEvent> events_;
 };
 

@@ -90,6 +90,17 @@ std::string join(std::string first, const HeadFields& fields) {
   return first += "\r\n";
 }
 
+// Another protocol (h2c) would carry requests that nobody judges. A server need not agree to it, so
+// it is not asked.
+void drop_upgrade(RequestHead& request) {
+  std::erase_if(request.fields, [](const auto& field) {
+    return equal_ignoring_case(field.first, "upgrade") ||
+           equal_ignoring_case(field.first, "http2-settings") ||
+           equal_ignoring_case(field.first, "connection");
+  });
+  if (!request.keep_alive) request.fields.emplace_back("Connection", "close");
+}
+
 // Whether a connection is kept, of which version 1.0 must say so.
 bool is_kept(bool old_version, const HeadFields& fields) {
   bool kept = !old_version;
@@ -142,7 +153,9 @@ std::string_view parse_request_head(std::string_view head, RequestHead& request)
   else if (lengths.length.value_or(0) > 0)
     request.framing = {.kind = Framing::Kind::length, .length = *lengths.length};
   request.keep_alive = is_kept(old_version, request.fields);
-  request.upgrade = !field_of(request.fields, "upgrade").empty();
+  const std::string_view upgrade = field_of(request.fields, "upgrade");
+  request.upgrade = equal_ignoring_case(upgrade, "websocket");
+  if (!upgrade.empty() && !request.upgrade) drop_upgrade(request);
   return {};
 }
 

@@ -32,7 +32,7 @@ struct RequestHead {
   std::string host;    // of the Host header
   Framing framing;
   bool keep_alive = true;
-  bool upgrade = false;  // it asks for another protocol
+  bool upgrade = false;  // it asks for a WebSocket
 };
 
 struct ResponseHead {

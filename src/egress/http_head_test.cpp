@@ -62,6 +62,25 @@ TEST(RequestHeads, AreRefused_WhereTwoReadersCouldDiffer) {
   EXPECT_NE(request_fault("POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"), "");
 }
 
+// What is spoken after an upgrade is judged by nobody, so only a WebSocket is let through.
+TEST(RequestHeads, AskForNoOtherProtocol) {
+  RequestHead request;
+  ASSERT_EQ(
+      parse_request_head("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+                         "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nX: y\r\n\r\n",
+                         request),
+      "");
+  EXPECT_FALSE(request.upgrade);
+  EXPECT_EQ(write_request_head(request, "/", "a"), "GET / HTTP/1.1\r\nHost: a\r\nX: y\r\n\r\n");
+  RequestHead socket;
+  ASSERT_EQ(parse_request_head("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n"
+                               "Upgrade: WebSocket\r\n\r\n",
+                               socket),
+            "");
+  EXPECT_TRUE(socket.upgrade);
+  EXPECT_THAT(write_request_head(socket, "/", "a"), testing::HasSubstr("Upgrade: WebSocket"));
+}
+
 TEST(RequestHeads, EndWhereTheyEnd) {
   const std::string bytes = "GET / HTTP/1.1\r\nHost: a\r\n\r\nrest";
   for (std::size_t split = 0; split < bytes.size(); ++split) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -101,10 +102,14 @@ Task<void> watch_channel(CellPtr cell) {
   cell->end();
   // The connections note what they carried, one after the other in this loop; their cell goes with
   // the last of them.
-  while (cell->connections() > 0) {
-    asio::steady_timer pause(cell->io(), std::chrono::milliseconds(1));
-    co_await pause.async_wait(kTuple);
-  }
+  const auto pause = [&]() -> Task<void> {
+    asio::steady_timer timer(cell->io(), std::chrono::milliseconds(1));
+    co_await timer.async_wait(kTuple);
+  };
+  while (cell->connections() > 0)
+    co_await pause();
+  for (int tries = 0; tries < 100 && !cell->note_unlisted(); ++tries)
+    co_await pause();
 }
 
 // A cell whose sockets are not what its rules call for is not served.
@@ -151,7 +156,14 @@ std::string text_of(const char* path) {
   return read_file(path).value_or(std::string());
 }
 
-Sys<void> give_up_files() {
+// A process that speaks with strangers is nobody, and opens nothing.
+Sys<void> give_up_rights() {
+  if (::geteuid() == 0) {
+    if (auto done = join_new_keyring(); !done) return done;
+    if (auto done = become(kEgressUid, kEgressUid); !done) return done;
+    if (auto done = drop_capabilities(); !done) return done;
+    if (auto done = set_dumpable(false); !done) return done;  // the change of identity undid it
+  }
   if (auto done = set_no_new_privileges(); !done) return done;
   auto ruleset = LandlockRuleset::create(landlock_abi());
   if (!ruleset) return std::unexpected(ruleset.error());
@@ -174,7 +186,7 @@ Result<void> serve_egress(Fd door) {
   if (auto done = set_dumpable(false); !done) return fail(Reason::internal, done.error());
   const LookupSettings lookups =
       read_lookup_settings(text_of("/etc/resolv.conf"), text_of("/etc/hosts"));
-  if (auto done = give_up_files(); !done) return fail(Reason::cannot_enforce, done.error());
+  if (auto done = give_up_rights(); !done) return fail(Reason::cannot_enforce, done.error());
 
   asio::io_context io(1);
   asio::posix::stream_descriptor entrance(io, door.release());

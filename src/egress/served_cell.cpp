@@ -28,10 +28,20 @@ void ServedCell::end() {
 
 void ServedCell::note(NetworkEvent event) {
   if (notes_ >= kMostNotes || !send_event(channel_.native_handle(), event)) {
-    ++notes_lost_;
+    ++unlisted_count_;
+    unlisted_.sent += event.sent;
+    unlisted_.received += event.received;
     return;
   }
   ++notes_;
+}
+
+bool ServedCell::note_unlisted() {
+  if (unlisted_count_ == 0) return true;
+  unlisted_.kind = "unlisted";
+  unlisted_.verdict = "unknown";
+  unlisted_.why = std::to_string(unlisted_count_) + " more events are not listed";
+  return send_event(channel_.native_handle(), unlisted_);
 }
 
 void ServedCell::note_name(std::string name, bool allowed) {

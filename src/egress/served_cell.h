@@ -41,6 +41,8 @@ class ServedCell {
 
   // For the supervisor.
   void note(NetworkEvent event);
+  // What there was no room for, in one line. False: there is none for that either.
+  [[nodiscard]] bool note_unlisted();
   // Once per name and verdict: a program may ask for one name a thousand times.
   void note_name(std::string name, bool allowed);
 
@@ -87,7 +89,9 @@ class ServedCell {
   std::set<Link*> open_;
   std::size_t connections_ = 0;
   std::set<std::pair<std::string, bool>> noted_names_;
-  std::size_t notes_ = 0, notes_lost_ = 0;
+  std::size_t notes_ = 0;
+  NetworkEvent unlisted_;
+  std::uint64_t unlisted_count_ = 0;
   std::uint64_t requests_ = 0, sent_ = 0, received_ = 0;
   bool ended_ = false;
 };

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "egress/process.h"
 
 namespace sallyport {
 namespace {

@@ -13,7 +13,7 @@ namespace sallyport {
 
 // Belongs to nobody: below the ids that systemd hands out to services (61184 to 65519), above
 // those that login users have.
-inline constexpr uid_t kFrontUid = 60864, kEgressUid = 60865;
+inline constexpr uid_t kFrontUid = 60864;
 
 inline constexpr const char* kDefaultState = "/var/lib/sallyport";  // of a service of root's
 
