@@ -64,5 +64,7 @@ struct CallResult : Outcome {
 
 // The result as one JSON object. Text that is not UTF-8 is replaced.
 [[nodiscard]] boost::json::object to_json(const CallResult& result);
+// The same as text, which is quicker.
+[[nodiscard]] std::string to_json_text(const CallResult& result);
 
 }  // namespace sallyport

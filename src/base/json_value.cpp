@@ -7,6 +7,8 @@
 
 #include "base/canonical_object.h"
 #include "base/json.h"
+#include "base/object_text.h"
+#include "base/text.h"
 
 namespace sallyport {
 namespace {
@@ -48,6 +50,35 @@ bool is_plain_word(const char* text) {
   return (below(word, 0x20) | below(word ^ kOnes * '"', 1) | below(word ^ kOnes * '\\', 1)) == 0;
 }
 
+// Writes a text with its quotes; `escape` writes a control character.
+template <class Escape>
+void append_escaped(std::string& out, std::string_view text, Escape escape) {
+  out.push_back('"');
+  std::size_t begin = 0;  // of what has not been written yet
+  for (std::size_t i = 0; i < text.size();) {
+    if (text.size() - i >= kWord && is_plain_word(text.data() + i)) {
+      i += kWord;
+      continue;
+    }
+    const char c = text[i++];
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text.substr(begin, i - 1 - begin));
+    begin = i;
+    if (byte < 0x20)
+      escape(out, c);
+    else
+      out.append({'\\', c});
+  }
+  out.append(text.substr(begin)).push_back('"');
+}
+
+void append_code(std::string& out, char c) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  out.append("\\u00").append({kHex[byte / 16], kHex[byte % 16]});
+}
+
 template <class Number>
 void append_number(std::string& out, Number number) {
   char digits[32];
@@ -70,25 +101,23 @@ std::size_t hash_text(json::string_view text) {
 }  // namespace
 
 void append_canonical_text(std::string& out, std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  out.push_back('"');
-  std::size_t begin = 0;  // of what has not been written yet
-  for (std::size_t i = 0; i < text.size();) {
-    if (text.size() - i >= kWord && is_plain_word(text.data() + i)) {
-      i += kWord;
-      continue;
-    }
-    const char c = text[i++];
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && c != '"' && c != '\\') continue;
-    out.append(text.substr(begin, i - 1 - begin));
-    begin = i;
-    if (byte < 0x20)
-      out.append("\\u00").append({kHex[byte / 16], kHex[byte % 16]});
-    else
-      out.append({'\\', c});
-  }
-  out.append(text.substr(begin)).push_back('"');
+  append_escaped(out, text, [](std::string& to, char c) { append_code(to, c); });
+}
+
+void append_json_text(std::string& out, std::string_view text) {
+  const auto append = [&out](std::string_view valid) {
+    append_escaped(out, valid, [](std::string& to, char c) {
+      constexpr std::string_view kNamed = "\b\t\n\f\r", kNames = "btnfr";
+      if (const std::size_t place = kNamed.find(c); place != std::string_view::npos)
+        to.append({'\\', kNames[place]});
+      else
+        append_code(to, c);
+    });
+  };
+  if (is_utf8(text))
+    append(text);
+  else
+    append(to_utf8(text));
 }
 
 bool is_plain_json(const json::value& value, std::size_t max_depth) {

@@ -1,55 +1,61 @@
-#include "base/base64.h"
 #include "base/json.h"
-#include "base/text.h"
+#include "base/object_text.h"
 #include "cell/result_json.h"
 #include "sallyport/call.h"
 
 namespace sallyport {
 namespace {
 
-json::array strings(const std::vector<std::string>& list) {
-  json::array array;
-  for (const std::string& text : list)
-    array.emplace_back(text);
-  return array;
+// Small enough to be quick to allocate; the output comes on top.
+constexpr std::size_t kUsualSize = 900;
+
+void add_strings(ObjectText& object, std::string_view key, const std::vector<std::string>& list) {
+  object.list(key, list, [&](const std::string& text) { append_json_text(object.out(), text); });
 }
 
-// Text as it is, everything else so that it can be had back byte by byte.
-void add_contents(const CallResult& result, json::array& artifacts) {
-  for (json::value& entry : artifacts) {
-    json::object& artifact = entry.as_object();
-    const auto content = result.collected.find(std::string(artifact["name"].as_string()));
-    if (content == result.collected.end()) continue;
-    if (to_utf8(content->second) == content->second)
-      artifact["content"] = content->second;
-    else
-      artifact["base64"] = to_base64(content->second);
+template <class AddData>
+std::string write(const CallResult& result, AddData add_data) {
+  std::string text;
+  text.reserve(kUsualSize + result.output.size() + result.error.size());
+  ObjectText object(text);
+  add_outcome(object, result, result.tier.empty() ? "none" : std::string_view(result.tier),
+              result.collected);
+  object.text("tool", result.tool);
+  object.text("caller", result.caller);
+  if (!result.rule.empty()) object.text("rule", result.rule);
+  add_data(object);
+  if (!result.required.empty()) {
+    add_strings(object, "missing", result.missing);
+    add_strings(object, "required", result.required);
   }
+  if (result.rate_remaining) object.number("rate_remaining", *result.rate_remaining);
+  if (result.retry_after_ms) object.number("retry_after_ms", *result.retry_after_ms);
+  if (result.size_bytes) object.number("size_bytes", *result.size_bytes);
+  if (result.limit_bytes) object.number("limit_bytes", *result.limit_bytes);
+  ObjectText redactions = object.object("redactions");
+  for (const auto& [rule, count] : result.redactions)
+    redactions.number(rule, count);
+  redactions.close();
+  object.text("policy", result.policy);
+  object.close();
+  return text;
 }
 
 }  // namespace
 
+std::string to_json_text(const CallResult& result) {
+  return write(result, [&](ObjectText& object) {
+    if (result.data) object.value("data", *result.data);
+  });
+}
+
 json::object to_json(const CallResult& result) {
-  json::object object = result_object(result);
-  object["tool"] = result.tool;
-  object["caller"] = result.caller;
-  if (!result.rule.empty()) object["rule"] = to_utf8(result.rule);
+  // The data stays the value that it is: a text of it could be too deep to be read.
+  std::string text = write(result, [&](ObjectText& object) {
+    if (result.data) object.value("data", nullptr);
+  });
+  json::object object = std::move(json::parse(text).as_object());
   if (result.data) object["data"] = *result.data;
-  if (!result.required.empty()) {
-    object["missing"] = strings(result.missing);
-    object["required"] = strings(result.required);
-  }
-  if (result.rate_remaining) object["rate_remaining"] = *result.rate_remaining;
-  if (result.retry_after_ms) object["retry_after_ms"] = *result.retry_after_ms;
-  if (result.size_bytes) object["size_bytes"] = *result.size_bytes;
-  if (result.limit_bytes) object["limit_bytes"] = *result.limit_bytes;
-  json::object redactions;
-  for (const auto& [rule, count] : result.redactions)
-    redactions[rule] = count;
-  object["redactions"] = std::move(redactions);
-  add_contents(result, object["artifacts"].as_array());
-  object["isolation"].as_object()["tier"] = result.tier.empty() ? "none" : result.tier;
-  object["policy"] = result.policy;
   return object;
 }
 

@@ -1,44 +1,71 @@
 #include "cell/result_json.h"
 
-#include <boost/json.hpp>
-
+#include "base/base64.h"
 #include "base/text.h"
 
 namespace sallyport {
 namespace {
 
-namespace json = boost::json;
+constexpr std::size_t kUsualSize = 1000;
 
-constexpr std::size_t kMostMembers = 32;  // with those that a call adds
-
-json::object usage_object(const Outcome& outcome) {
+void add_usage(ObjectText& object, const Outcome& outcome) {
   const Usage& usage = outcome.usage;
   std::uint64_t requests = 0, bytes = 0;
   for (const NetworkEvent& event : outcome.network) {
     requests += event.kind != "name" && event.verdict == "allowed" ? 1 : 0;
     bytes += event.sent + event.received;
   }
-  json::object object{
-      {"wall_us", usage.wall_us},
-      {"cpu_user_us", usage.cpu_user_us},
-      {"cpu_system_us", usage.cpu_system_us},
-      {"peak_memory_bytes", usage.peak_memory_bytes},
-      {"processes", usage.processes},
-      {"output_bytes", usage.output_bytes},
-      {"network_requests", requests},
-      {"network_bytes", bytes},
-      {"final", usage.final},
-  };
-  if (usage.read_bytes) object["read_bytes"] = *usage.read_bytes;
-  if (usage.write_bytes) object["write_bytes"] = *usage.write_bytes;
-  return object;
+  ObjectText inner = object.object("usage");
+  inner.number("wall_us", usage.wall_us);
+  inner.number("cpu_user_us", usage.cpu_user_us);
+  inner.number("cpu_system_us", usage.cpu_system_us);
+  inner.number("peak_memory_bytes", usage.peak_memory_bytes);
+  inner.number("processes", usage.processes);
+  inner.number("output_bytes", usage.output_bytes);
+  inner.number("network_requests", requests);
+  inner.number("network_bytes", bytes);
+  inner.flag("final", usage.final);
+  if (usage.read_bytes) inner.number("read_bytes", *usage.read_bytes);
+  if (usage.write_bytes) inner.number("write_bytes", *usage.write_bytes);
+  inner.close();
 }
 
-json::object isolation_object(const std::vector<Layer>& layers) {
-  json::object in_force;
+void add_isolation(ObjectText& object, const std::vector<Layer>& layers, std::string_view tier) {
+  ObjectText inner = object.object("isolation");
+  inner.text("tier", tier);
+  ObjectText in_force = inner.object("layers");
   for (const Layer& layer : layers)
-    in_force[layer.name] = layer.value;
-  return {{"tier", "process"}, {"layers", std::move(in_force)}};
+    in_force.text(layer.name, layer.value);
+  in_force.close();
+  inner.close();
+}
+
+void add_artifacts(ObjectText& object, const std::vector<Artifact>& artifacts,
+                   const std::map<std::string, std::string>& collected) {
+  object.list("artifacts", artifacts, [&](const Artifact& artifact) {
+    const std::string name = to_utf8(artifact.name);
+    ObjectText entry(object.out());
+    entry.text("name", name);
+    entry.number("size", artifact.size);
+    // Text as it is, everything else so that it can be had back byte by byte.
+    if (const auto content = collected.find(name); content != collected.end()) {
+      if (is_utf8(content->second))
+        entry.text("content", content->second);
+      else
+        entry.text("base64", to_base64(content->second));
+    }
+    entry.close();
+  });
+}
+
+void add_findings(ObjectText& object, const std::vector<Finding>& findings) {
+  object.list("findings", findings, [&](const Finding& finding) {
+    ObjectText entry(object.out());
+    entry.text("kind", finding.kind);
+    entry.text("path", finding.path);
+    entry.text("why", finding.why);
+    entry.close();
+  });
 }
 
 }  // namespace
@@ -62,46 +89,38 @@ json::array network_array(const std::vector<NetworkEvent>& events) {
   return list;
 }
 
-json::object result_object(const Outcome& outcome) {
-  json::object object;
-  object.reserve(kMostMembers);
-  object["call_id"] = outcome.call_id;
-  object["status"] = name_of(outcome.status);
-  if (outcome.reason != Reason::none) object["reason"] = name_of(outcome.reason);
-  if (!outcome.message.empty()) object["message"] = to_utf8(outcome.message);
-  if (!outcome.hint.empty()) object["hint"] = to_utf8(outcome.hint);
-  object["output"] = to_utf8(outcome.output);
-  object["error"] = to_utf8(outcome.error);
-  if (outcome.exit_code) object["exit_code"] = *outcome.exit_code;
-  object["truncated"] = outcome.truncated;
-
-  json::array limits;
-  for (const std::string& name : outcome.limits_hit)
-    limits.emplace_back(name);
-  object["limits_hit"] = std::move(limits);
-  json::object refused;
+void add_outcome(ObjectText& object, const Outcome& outcome, std::string_view tier,
+                 const std::map<std::string, std::string>& collected) {
+  object.text("call_id", outcome.call_id);
+  object.text("status", name_of(outcome.status));
+  if (outcome.reason != Reason::none) object.text("reason", name_of(outcome.reason));
+  if (!outcome.message.empty()) object.text("message", outcome.message);
+  if (!outcome.hint.empty()) object.text("hint", outcome.hint);
+  object.text("output", outcome.output);
+  object.text("error", outcome.error);
+  if (outcome.exit_code) object.number("exit_code", *outcome.exit_code);
+  object.flag("truncated", outcome.truncated);
+  object.list("limits_hit", outcome.limits_hit,
+              [&](const std::string& name) { append_json_text(object.out(), name); });
+  ObjectText refused = object.object("refused_syscalls");
   for (const auto& [name, count] : outcome.refused_syscalls)
-    refused[name] = count;
-  object["refused_syscalls"] = std::move(refused);
-  json::array artifacts;
-  for (const Artifact& artifact : outcome.artifacts)
-    artifacts.push_back(json::object{{"name", to_utf8(artifact.name)}, {"size", artifact.size}});
-  object["artifacts"] = std::move(artifacts);
-  json::array findings;
-  for (const Finding& finding : outcome.findings)
-    findings.push_back(json::object{
-        {"kind", finding.kind}, {"path", to_utf8(finding.path)}, {"why", to_utf8(finding.why)}});
-  object["findings"] = std::move(findings);
-  if (!outcome.network.empty()) object["network"] = network_array(outcome.network);
-
-  object["usage"] = usage_object(outcome);
-  object["execution_ms"] = (outcome.usage.wall_us + 500) / 1000;
-  object["isolation"] = isolation_object(outcome.layers);
-  return object;
+    refused.number(name, count);
+  refused.close();
+  add_artifacts(object, outcome.artifacts, collected);
+  add_findings(object, outcome.findings);
+  if (!outcome.network.empty()) object.value("network", network_array(outcome.network));
+  add_usage(object, outcome);
+  object.number("execution_ms", (outcome.usage.wall_us + 500) / 1000);
+  add_isolation(object, outcome.layers, tier);
 }
 
 std::string result_json(const Outcome& outcome) {
-  return json::serialize(result_object(outcome));
+  std::string text;
+  text.reserve(kUsualSize);
+  ObjectText object(text);
+  add_outcome(object, outcome, "process", {});
+  object.close();
+  return text;
 }
 
 }  // namespace sallyport

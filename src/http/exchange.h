@@ -47,12 +47,14 @@ struct Answer {
   std::shared_ptr<StreamQueue> stream;  // null: the response is all
 };
 
-// The connection as answers see it; all functions from any thread.
+// The connection as answers see it; all functions from any thread but the last.
 class AnswerTaker {
  public:
   virtual ~AnswerTaker() = default;
   virtual void take_answer(Answer answer) = 0;
   virtual void look_at_stream() = 0;
+  // The answer has come to the thread of the connection.
+  virtual void go_on_with(Answer answer) = 0;
 };
 
 // Takes the first answer, ignores others; dropped without one, it says so.

@@ -104,6 +104,16 @@ class Responder {
   std::shared_ptr<Connection> connection_;
 };
 
+// Answers that this thread gives while one of these lives go out when it ends: the thread that sends
+// them is woken once for all, and not for each.
+class AnswersTogether {
+ public:
+  AnswersTogether();
+  ~AnswersTogether();
+  AnswersTogether(const AnswersTogether&) = delete;
+  AnswersTogether& operator=(const AnswersTogether&) = delete;
+};
+
 using HttpHandler = std::function<void(HttpRequest, Responder)>;
 // The body of an answer that the server makes by itself (400, 408, 413, 421, 431, ...), from its
 // status and a sentence.

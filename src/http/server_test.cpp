@@ -6,6 +6,7 @@
 #include <atomic>
 #include <future>
 #include <mutex>
+#include <set>
 
 #include "http/http_fixture.h"
 
@@ -170,6 +171,39 @@ TEST(HttpServer, TakesAnswersFromAnyThread) {
   }
   for (RawClient& client : clients)
     EXPECT_EQ(body_in(client.read_answer()), "late");
+}
+
+TEST(HttpServer, TakesManyAnswersAtOnce) {
+  std::mutex mutex;
+  std::vector<Responder> waiting;
+  TestServer server([&](const HttpRequest&, Responder responder) {
+    const std::lock_guard lock(mutex);
+    waiting.push_back(std::move(responder));
+  });
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.emplace_back(server.port());
+    clients.back().send(kGet);
+  }
+  server.until([](const HttpNumbers& numbers) { return numbers.requests == 20; });
+  {
+    const AnswersTogether at_once;
+    for (std::size_t done = 0; done < 20;) {
+      const std::lock_guard lock(mutex);
+      for (Responder& responder : waiting) {
+        const AnswersTogether within;  // the outer one decides
+        if (++done != 7) responder.send({.body = "late"});
+      }
+      waiting.clear();
+    }
+    for (RawClient& client : clients)
+      EXPECT_FALSE(client.readable(1));
+  }
+  std::multiset<unsigned> statuses;
+  for (RawClient& client : clients)
+    statuses.insert(status_in(client.read_answer()));
+  EXPECT_EQ(statuses.count(200), 19U);
+  EXPECT_EQ(statuses.count(500), 1U);  // whoever was dropped
 }
 
 TEST(HttpServer, NamesTheClientBehindATrustedProxy) {

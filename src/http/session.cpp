@@ -17,6 +17,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "http/answer_post.h"
 #include "http/byte_stream.h"
 #include "http/chunked.h"
 #include "http/exchange.h"
@@ -97,6 +98,7 @@ class HttpSession final : public Session,
   }
 
   void take_answer(Answer answer) override;
+  void go_on_with(Answer answer) override;
   void look_at_stream() override;
 
  private:
@@ -172,22 +174,17 @@ class HttpSession final : public Session,
 
 // --- What other threads call -------------------------------------------------------------------
 
-// A weak pointer in what is posted: a loop that has ended keeps it for good, and the session keeps
-// the loop.
 void HttpSession::take_answer(Answer answer) {
   // Within the handler: the usual case of a short call.
   if (io_->get_executor().running_in_this_thread() && !sleeper_)
     return accept_answer(std::move(answer));
-  asio::post(*io_, [weak = weak_from_this(), answer = std::move(answer)]() mutable {
-    const auto self = weak.lock();
-    if (self == nullptr) {
-      if (answer.stream) answer.stream->abandon();
-      return;
-    }
-    self->accept_answer(std::move(answer));
-    // Nothing of the session is at work here: it can go on at once.
-    if (self->answer_ && self->sleeper_) std::exchange(self->sleeper_, nullptr)();
-  });
+  give_on_loop(io_, weak_from_this(), std::move(answer));
+}
+
+void HttpSession::go_on_with(Answer answer) {
+  accept_answer(std::move(answer));
+  // Nothing of the session is at work here: it can go on at once.
+  if (answer_ && sleeper_) std::exchange(sleeper_, nullptr)();
 }
 
 void HttpSession::accept_answer(Answer answer) {

@@ -199,7 +199,7 @@ void refuse_stranger(Exchange exchange, std::string_view why) {
         request, Reason::permission, "callers", why,
         "send Authorization: Bearer KEY; `sallyport key add CALLER` makes one");
     shared->service.metrics.observe(result, {}, 0);
-    HttpResponse response = result_response(result, json::serialize(to_json(result)));
+    HttpResponse response = result_response(result, to_json_text(result));
     response.status = result.reason == Reason::permission ? 401 : response.status;
     shared->send(std::move(response));
   };

@@ -82,7 +82,7 @@ void ServedCall::end(const CallResult& result) {
   if (result_ != nullptr) return;
   flush_partial();
   result_ = std::make_shared<const EndedCall>(
-      EndedCall{.json = json::serialize(to_json(result)), .collected = result.collected});
+      EndedCall{.json = to_json_text(result), .collected = result.collected});
   if (!readers_.empty() || !events_.empty()) {
     add_event("result", result_->json);
     for (const auto& reader : readers_)

@@ -123,9 +123,11 @@ void step_together(std::span<const std::shared_ptr<PendingCall>> ran,
   boundary.end_and_begin(done, going);
   for (PendingCall* call : ending)
     end(*call, call->made.result);
-  // All at once: the thread that sends them wakes up for the first and finds the others.
-  for (PendingCall* call : ending)
-    call->served->announce(call->made.result);
+  {
+    const AnswersTogether at_once;
+    for (PendingCall* call : ending)
+      call->served->announce(call->made.result);
+  }
   boundary.run_begun(going);
 }
 

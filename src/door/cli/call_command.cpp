@@ -228,7 +228,7 @@ int call_command(std::span<const char* const> words) {
   const bool put = put_files(*command, result);
 
   if (command->json) {
-    if (!write_all(STDOUT_FILENO, json::serialize(to_json(result)) + "\n")) return kCouldNotStart;
+    if (!write_all(STDOUT_FILENO, to_json_text(result) + "\n")) return kCouldNotStart;
   } else {
     tell(result);
   }

@@ -1,0 +1,60 @@
+#include "http/answer_post.h"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <utility>
+#include <vector>
+
+namespace sallyport {
+namespace {
+
+namespace asio = boost::asio;
+
+struct Given {
+  std::weak_ptr<AnswerTaker> taker;
+  Answer answer;
+};
+
+struct ForLoop {
+  std::shared_ptr<asio::io_context> io;
+  std::vector<Given> answers;
+};
+
+// What this thread gives together: a loop each. Their number is small.
+thread_local unsigned together = 0;
+thread_local std::vector<ForLoop> waiting;
+
+void hand_over(Given given) {
+  if (const auto taker = given.taker.lock())
+    taker->go_on_with(std::move(given.answer));
+  else if (given.answer.stream)
+    given.answer.stream->abandon();
+}
+
+}  // namespace
+
+void give_on_loop(const std::shared_ptr<asio::io_context>& io, std::weak_ptr<AnswerTaker> taker,
+                  Answer answer) {
+  Given given{.taker = std::move(taker), .answer = std::move(answer)};
+  if (together == 0)
+    return asio::post(*io, [given = std::move(given)]() mutable { hand_over(std::move(given)); });
+  auto loop = std::ranges::find(waiting, io, &ForLoop::io);
+  if (loop == waiting.end()) loop = waiting.insert(loop, {.io = io, .answers = {}});
+  loop->answers.push_back(std::move(given));
+}
+
+AnswersTogether::AnswersTogether() {
+  ++together;
+}
+
+AnswersTogether::~AnswersTogether() {
+  if (--together > 0) return;
+  for (ForLoop& loop : std::exchange(waiting, {}))
+    asio::post(*loop.io, [answers = std::move(loop.answers)]() mutable {
+      for (Given& given : answers)
+        hand_over(std::move(given));
+    });
+}
+
+}  // namespace sallyport
