@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/private_file.h"
 #include "base/sha256.h"
@@ -18,6 +19,8 @@ namespace {
 constexpr const char *kFile = "keys", *kNewFile = "keys.new", *kLock = "keys.lock";
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+// Some file systems (a lower layer of overlayfs) do not tell an open file that it was replaced.
+constexpr std::int64_t kByName = 1'000'000;  // ns
 constexpr std::string_view kPrefix = "sp_";
 constexpr std::size_t kIdSize = 12, kSecretSize = 43;  // 71 and 256 bits
 
@@ -187,24 +190,57 @@ Result<std::unique_ptr<KeyRing>> KeyRing::open(int directory) {
 
 Result<std::shared_ptr<const KeyRing::Keys>> KeyRing::current() {
   const std::lock_guard lock(mutex_);
-  struct stat status{};
-  if (::fstatat(directory_.get(), kFile, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    if (errno != ENOENT) return fail(Reason::unavailable, SysError{"stat", kFile, errno});
-    status = {};
+  if (!is_current()) {
+    keys_ = nullptr;
+    if (auto done = read(); !done) return std::unexpected(std::move(done.error()));
   }
-  const Version version{
-      .inode = status.st_ino,
-      .size = static_cast<std::uint64_t>(status.st_size),
-      .changed_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
-  if (keys_ != nullptr && version == version_) return keys_;
-  auto list = list_keys(directory_.get());
-  if (!list) return std::unexpected(list.error());
+  return keys_;
+}
+
+std::optional<KeyRing::Version> KeyRing::version_of(int file) {
+  struct stat status{};
+  if (::fstat(file, &status) != 0) return std::nullopt;
+  const auto ns = [](const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
+  return Version{.links = status.st_nlink,
+                 .size = static_cast<std::uint64_t>(status.st_size),
+                 .written_ns = ns(status.st_mtim),
+                 .changed_ns = ns(status.st_ctim)};
+}
+
+// Every call asks: the open file is looked at, which costs a quarter of looking at its name.
+bool KeyRing::is_current() {
+  if (keys_ == nullptr || !file_ || version_of(file_.get()) != version_) return false;
+  const std::int64_t now = monotonic_ns();
+  if (now - found_by_name_ < kByName) return true;
+  struct stat opened{}, named{};
+  found_by_name_ = now;
+  return ::fstat(file_.get(), &opened) == 0 &&
+         ::fstatat(directory_.get(), kFile, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+Result<void> KeyRing::read() {
   auto keys = std::make_shared<Keys>();
+  std::optional<Version> version;
+  do {
+    found_by_name_ = monotonic_ns();
+    auto file = open_private_file(directory_.get(), kFile, O_RDONLY);
+    if (!file) return std::unexpected(std::move(file.error()));
+    file_ = std::move(*file);
+    if (!file_) {
+      keys_ = std::move(keys);
+      return {};
+    }
+    version = version_of(file_.get());
+    if (!version) return fail(Reason::unavailable, SysError{"fstat", kFile, errno});
+  } while (version->links == 0);  // replaced since it was opened
+  auto list = read_keys(file_.get());
+  if (!list) return std::unexpected(std::move(list.error()));
   for (Key& key : *list)
     keys->emplace(key.id, std::move(key));
   keys_ = std::move(keys);
-  version_ = version;
-  return keys_;
+  version_ = *version;
+  return {};
 }
 
 Result<Key> KeyRing::find(std::string_view text, Moment now) {

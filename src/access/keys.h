@@ -47,17 +47,25 @@ class KeyRing {
 
  private:
   using Keys = std::map<std::string, Key, std::less<>>;
+  // What changes when the file is written to, replaced or moved away: it has a name less then, or
+  // its inode another time. We hold the file open, so that its inode cannot be another's.
   struct Version {
-    std::uint64_t inode = 0, size = 0;
-    std::int64_t changed_ns = 0;
+    std::uint64_t links = 0, size = 0;
+    std::int64_t written_ns = 0, changed_ns = 0;
     bool operator==(const Version&) const = default;
   };
   explicit KeyRing(Fd directory) : directory_(std::move(directory)) {}
   [[nodiscard]] Result<std::shared_ptr<const Keys>> current();
+  // All of these with the lock held.
+  [[nodiscard]] static std::optional<Version> version_of(int file);
+  [[nodiscard]] bool is_current();
+  [[nodiscard]] Result<void> read();
 
   Fd directory_;
   std::mutex mutex_;
-  std::optional<Version> version_;
+  Fd file_;  // none: there is none
+  Version version_;
+  std::int64_t found_by_name_ = 0;  // when its name was last seen to lead to it
   std::shared_ptr<const Keys> keys_;
 };
 

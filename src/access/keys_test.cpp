@@ -118,6 +118,25 @@ TEST_F(Keys, ThatAreRevokedAreRefusedAtOnceByARingThatKnewThem) {
   EXPECT_TRUE(keys->find(add("new"), Moment(5)));
 }
 
+TEST_F(Keys, OfAFileThatIsMovedAwayOrPutBackAreSeenAtOnce) {
+  const std::string vera = add("vera");
+  const auto keys = ring();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(keys->find(vera, Moment(5)));
+    std::filesystem::rename(path_ / "keys", path_ / "away");
+    ASSERT_FALSE(keys->find(vera, Moment(5)));
+    const std::string ed = add("ed");
+    ASSERT_TRUE(keys->find(ed, Moment(5)));
+    std::filesystem::rename(path_ / "away", path_ / "keys");
+    ASSERT_FALSE(keys->find(ed, Moment(5)));
+  }
+  // Another name of the same file does not hide that it was replaced.
+  std::filesystem::create_hard_link(path_ / "keys", path_ / "other");
+  ASSERT_TRUE(keys->find(vera, Moment(5)));
+  ASSERT_EQ(revoke_key(directory_.get(), list_keys(directory_.get())->front().id), true);
+  EXPECT_FALSE(keys->find(vera, Moment(5)));
+}
+
 TEST_F(Keys, InADamagedFileOpenNothing) {
   const std::string key = add("vera", Moment(100), {{"read:data"}});
   const std::string good = file();

@@ -40,9 +40,11 @@ std::string make_call_id(ssize_t (*get_random)(void*, std::size_t, unsigned)) {
   while (got < 0 && errno == EINTR);
   if (got != static_cast<ssize_t>(sizeof(bytes))) return without_getrandom();
   constexpr char kDigits[] = "0123456789abcdef";
-  std::string id;
-  for (unsigned char byte : bytes)
-    id.append({kDigits[byte >> 4], kDigits[byte & 15]});
+  std::string id(2 * kBytes, '0');
+  for (std::size_t i = 0; i < kBytes; ++i) {
+    id[2 * i] = kDigits[bytes[i] >> 4];
+    id[2 * i + 1] = kDigits[bytes[i] & 15];
+  }
   return id;
 }
 

@@ -20,8 +20,8 @@ class CanonicalObject {
   // Appends to `out`, which outlives it.
   explicit CanonicalObject(std::string& out) : out_(out) { out_.push_back('{'); }
 
-  // The value is what is appended to `out` next. Keys have to come in rising order; throws
-  // std::invalid_argument otherwise.
+  // The value is what is appended to `out` next. Keys have to come in rising order, with nothing
+  // in them that is escaped; throws std::invalid_argument otherwise.
   void key(std::string_view key);
   void text(std::string_view key, std::string_view value);
   void flag(std::string_view key, bool value);
@@ -35,7 +35,7 @@ class CanonicalObject {
 
  private:
   std::string& out_;
-  std::string last_;  // key
+  std::size_t last_ = 0, last_size_ = 0;  // the last key, as it stands in `out_`
 };
 
 }  // namespace sallyport

@@ -50,9 +50,27 @@ bool is_plain_word(const char* text) {
   return (below(word, 0x20) | below(word ^ kOnes * '"', 1) | below(word ^ kOnes * '\\', 1)) == 0;
 }
 
+bool is_plain(std::string_view text) {
+  std::size_t i = 0;
+  for (; text.size() - i >= kWord; i += kWord)
+    if (!is_plain_word(text.data() + i)) return false;
+  return std::ranges::none_of(text.substr(i), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+  });
+}
+
 // Writes a text with its quotes; `escape` writes a control character.
 template <class Escape>
 void append_escaped(std::string& out, std::string_view text, Escape escape) {
+  if (is_plain(text)) {  // nearly always
+    const std::size_t at = out.size(), end = at + text.size() + 2;
+    out.resize_and_overwrite(end, [&](char* bytes, std::size_t) {
+      bytes[at] = bytes[end - 1] = '"';
+      text.copy(bytes + at + 1, text.size());
+      return end;
+    });
+    return;
+  }
   out.push_back('"');
   std::size_t begin = 0;  // of what has not been written yet
   for (std::size_t i = 0; i < text.size();) {

@@ -50,7 +50,9 @@ struct Passage {
   };
 
   Passage(const CallRequest& asked, const CallStreams& through, Surroundings around, Purpose what)
-      : request(asked), streams(through), shared(std::move(around)), purpose(what) {}
+      : request(asked), streams(through), shared(std::move(around)), purpose(what) {
+    stages.reserve(kUsualStages);
+  }
 
   const CallRequest& request;
   const CallStreams& streams;
@@ -77,6 +79,7 @@ struct Passage {
     stages.push_back({std::string(stage), (now - stage_begin) / 1000});
     stage_begin = now;
   }
+  static constexpr std::size_t kUsualStages = 5;
   std::int64_t stage_begin = monotonic_ns();
   std::vector<Timing> stages;
 };

@@ -33,8 +33,9 @@ std::string trace_of(const HttpRequest& request) {
 }
 
 HttpResponse result_response(const CallResult& result, std::string_view text) {
-  HttpResponse response{.status = result.rule == kMalformedBody ? 400 : http_status(result),
-                        .body = std::string(text) + "\n"};
+  HttpResponse response{.status = result.rule == kMalformedBody ? 400 : http_status(result)};
+  response.body.reserve(text.size() + 1);
+  response.body.append(text).push_back('\n');
   response.headers.emplace_back("Sallyport-Call-Id", result.call_id);
   // Nobody knows when a call that is in flight will end.
   const std::int64_t wait_ms = result.retry_after_ms.value_or(1000);

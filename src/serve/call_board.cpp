@@ -149,7 +149,7 @@ std::shared_ptr<ServedCall> CallBoard::begin(std::string id, std::string tenant,
 }
 
 void CallBoard::forget_oldest(TenantCalls& calls) {
-  calls_.erase(calls.ended.front().id);
+  calls_.erase(calls.ended.front().call->id);
   calls.bytes -= calls.ended.front().bytes;
   calls.ended.pop_front();
 }
@@ -160,7 +160,7 @@ void CallBoard::ended(const std::shared_ptr<ServedCall>& call,
   const std::lock_guard lock(mutex_);
   --in_flight_;
   TenantCalls& own = ended_[call->tenant];
-  own.ended.push_back({call->id, now, bytes});
+  own.ended.push_back({call, now, bytes});
   own.bytes += bytes;
   while (!own.ended.empty() && (own.ended.size() > limits_.calls || own.bytes > limits_.bytes ||
                                 now - own.ended.front().when > limits_.kept))

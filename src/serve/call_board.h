@@ -106,7 +106,7 @@ class CallBoard {
 
  private:
   struct Ended {
-    std::string id;
+    std::shared_ptr<ServedCall> call;
     std::chrono::steady_clock::time_point when;
     std::uint64_t bytes;
   };
@@ -118,8 +118,8 @@ class CallBoard {
 
   CallBoardLimits limits_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::shared_ptr<ServedCall>> calls_;
-  std::map<std::string, TenantCalls> ended_;  // by tenant
+  std::unordered_map<std::string_view, std::shared_ptr<ServedCall>> calls_;  // by their own id
+  std::map<std::string, TenantCalls> ended_;                                 // by tenant
   std::size_t in_flight_ = 0;
 };
 

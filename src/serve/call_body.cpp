@@ -11,15 +11,15 @@ Result<std::string> text_of(const json::value& value, std::string_view key) {
   return std::string(value.get_string());
 }
 
-Result<void> set_arguments(const json::value& value, CallRequest& request) {
+Result<void> set_arguments(json::value& value, CallRequest& request) {
   if (!value.is_object())
     return fail(Reason::argument, "'arguments' must be an object",
                 R"x(such as {"arguments": {"code": "print(1)"}})x");
-  request.arguments = value.get_object();
+  request.arguments = std::move(value.get_object());
   return {};
 }
 
-Result<void> set_input(const json::value& value, CallRequest& request) {
+Result<void> set_input(json::value& value, CallRequest& request) {
   auto text = text_of(value, "stdin");
   if (!text) return std::unexpected(text.error());
   request.input = std::move(*text);
@@ -54,7 +54,7 @@ Result<CallFile> read_file_entry(const json::value& entry) {
   return file;
 }
 
-Result<void> set_files(const json::value& value, CallRequest& request) {
+Result<void> set_files(json::value& value, CallRequest& request) {
   if (!value.is_array()) return fail(Reason::argument, "'files' must be a list");
   for (const json::value& entry : value.get_array()) {
     auto file = read_file_entry(entry);
@@ -64,7 +64,7 @@ Result<void> set_files(const json::value& value, CallRequest& request) {
   return {};
 }
 
-Result<void> set_collect(const json::value& value, CallRequest& request) {
+Result<void> set_collect(json::value& value, CallRequest& request) {
   if (!value.is_array()) return fail(Reason::argument, "'collect' must be a list of globs");
   for (const json::value& entry : value.get_array()) {
     auto text = text_of(entry, "collect");
@@ -75,7 +75,7 @@ Result<void> set_collect(const json::value& value, CallRequest& request) {
 }
 
 // A number is as good as its text where the limit has no unit.
-Result<void> set_limits(const json::value& value, CallRequest& request) {
+Result<void> set_limits(json::value& value, CallRequest& request) {
   if (!value.is_object())
     return fail(Reason::argument, "'limits' must be an object",
                 R"(such as {"limits": {"timeout": "5s"}})");
@@ -90,13 +90,13 @@ Result<void> set_limits(const json::value& value, CallRequest& request) {
   return {};
 }
 
-Result<void> set_dry_run(const json::value& value, CallRequest& request) {
+Result<void> set_dry_run(json::value& value, CallRequest& request) {
   if (!value.is_bool()) return fail(Reason::argument, "'dry_run' must be true or false");
   request.dry_run = value.get_bool();
   return {};
 }
 
-Result<void> set_idempotency_key(const json::value& value, CallRequest& request) {
+Result<void> set_idempotency_key(json::value& value, CallRequest& request) {
   auto text = text_of(value, "idempotency_key");
   if (!text) return std::unexpected(text.error());
   request.idempotency_key = std::move(*text);
@@ -106,7 +106,7 @@ Result<void> set_idempotency_key(const json::value& value, CallRequest& request)
 struct BodyField {
   std::string_view key;
   std::string_view schema;
-  Result<void> (*set)(const json::value&, CallRequest&);
+  Result<void> (*set)(json::value&, CallRequest&);
 };
 
 constexpr BodyField kFields[] = {
@@ -147,9 +147,9 @@ Result<json::object> parse_object(std::string_view body) {
 Result<CallRequest> parse_call_body(std::string_view body) {
   CallRequest request;
   if (body.empty()) return request;
-  const auto object = parse_object(body);
+  auto object = parse_object(body);
   if (!object) return std::unexpected(object.error());
-  for (const auto& [key, value] : *object) {
+  for (auto&& [key, value] : *object) {
     const auto field = std::ranges::find(kFields, std::string_view(key), &BodyField::key);
     if (field == std::end(kFields)) {
       std::vector<std::string_view> keys;
