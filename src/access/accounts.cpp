@@ -326,6 +326,7 @@ std::expected<Ticket, Refusal> Accounts::admit(const Admission& admission, Momen
   }
 
   Call call{.at = now_, .day = day_of(wall)};
+  call.counted.reserve(admission.rates.size());
   for (const RateRule& rule : admission.rates) {
     Account& account = find_or_add(rule.key);
     account.window.reach_back(rule.rate.window);

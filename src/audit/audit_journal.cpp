@@ -46,7 +46,7 @@ class AuditJournal final : public Journal {
     std::vector<Result<void>> results(records.size());
     std::vector<Group> groups;
     for (std::size_t i = 0; i < records.size(); ++i)
-      results[i] = add(std::move(records[i]), i, groups);
+      results[i] = add(std::move(records[i]), i, records.size() - i, groups);
     for (const Group& group : groups) {
       Result<void> written = list(*group.stream);
       if (written) written = group.stream->writer->write(group.drafts);
@@ -80,7 +80,9 @@ class AuditJournal final : public Journal {
     std::vector<std::size_t> places = {};  // in the list of all
   };
 
-  Result<void> add(DraftRecord draft, std::size_t place, std::vector<Group>& groups) {
+  // So many are `left`, with this one.
+  Result<void> add(DraftRecord draft, std::size_t place, std::size_t left,
+                   std::vector<Group>& groups) {
     std::string_view tenant = draft.view().tenant;
     if (tenant.empty()) tenant = kNobody;
     auto group = std::ranges::find_if(
@@ -89,6 +91,8 @@ class AuditJournal final : public Journal {
       if (!is_stream_name(tenant))
         return fail(Reason::unavailable, quoted(tenant) + " is no name of a tenant");
       group = groups.insert(group, {&stream(std::string(tenant))});
+      group->drafts.reserve(left);
+      group->places.reserve(left);
     }
     group->drafts.push_back(std::move(draft));
     group->places.push_back(place);

@@ -38,12 +38,18 @@ Hash node_hash(const Hash& left, const Hash& right) {
 }
 
 std::string to_hex(const Hash& hash) {
-  std::string text(2 * hash.size(), '0');
-  for (std::size_t i = 0; i < hash.size(); ++i) {
-    text[2 * i] = "0123456789abcdef"[hash[i] >> 4];
-    text[2 * i + 1] = "0123456789abcdef"[hash[i] & 0xF];
-  }
+  std::string text;
+  append_hex(text, hash);
   return text;
+}
+
+void append_hex(std::string& out, const Hash& hash) {
+  char digits[2 * sizeof(Hash)];
+  for (std::size_t i = 0; i < hash.size(); ++i) {
+    digits[2 * i] = "0123456789abcdef"[hash[i] >> 4];
+    digits[2 * i + 1] = "0123456789abcdef"[hash[i] & 0xF];
+  }
+  out.append(digits, sizeof(digits));
 }
 
 std::optional<Hash> hash_from_hex(std::string_view text) {

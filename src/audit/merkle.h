@@ -23,6 +23,7 @@ using Hash = Sha256;
 
 // 64 digits in lower case, and back; nothing for any other text.
 [[nodiscard]] std::string to_hex(const Hash& hash);
+void append_hex(std::string& out, const Hash& hash);
 [[nodiscard]] std::optional<Hash> hash_from_hex(std::string_view text);
 
 // A tree that can only grow.

@@ -1,5 +1,6 @@
 #include "audit/record_builder.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace sallyport {
@@ -21,14 +22,16 @@ void RecordBuilder::add_own_before(std::string_view key) {
     switch (own_) {
       case 0:
         draft_.prev_ = {text.size() + 1, 2 * sizeof(Hash)};
-        append_canonical_text(text, to_hex(Hash{}));
+        text.append(1, '"').append(2 * sizeof(Hash), '0').append(1, '"');
         break;
       case 1:
         draft_.seq_ = {text.size(), 1};
         text.push_back('0');
         break;
       default:
-        append_canonical_text(text, time_text(wall_clock_us()));
+        text.push_back('"');
+        append_time_text(text, wall_clock_us());
+        text.push_back('"');
     }
   }
 }
@@ -56,6 +59,15 @@ void RecordBuilder::value(std::string_view name, const json::value& value) {
     throw std::invalid_argument("the record holds what is no JSON");
   add_own_before(name);
   object_.value(name, value);
+}
+
+void RecordBuilder::object(std::string_view name, const json::object& members) {
+  if (!std::ranges::all_of(members, [](const auto& member) {
+        return is_plain_json(member.value(), DraftRecord::kDeepest - 1);
+      }))
+    throw std::invalid_argument("the record holds what is no JSON");
+  key(name);
+  append_canonical_json(draft_.text_, members);
 }
 
 CanonicalObject RecordBuilder::object(std::string_view name) {

@@ -30,6 +30,7 @@ class RecordBuilder {
   }
   // An object within the record, to be closed before the next member comes.
   [[nodiscard]] CanonicalObject object(std::string_view key);
+  void object(std::string_view key, const json::object& members);
 
   // As DraftRecord::make. Nothing more can be added.
   [[nodiscard]] Result<DraftRecord> finish();

@@ -74,12 +74,18 @@ bool is_field_name(std::string_view key) {
 }  // namespace
 
 std::string time_text(std::int64_t microseconds) {
+  std::string text;
+  append_time_text(text, microseconds);
+  return text;
+}
+
+void append_time_text(std::string& out, std::int64_t microseconds) {
   using namespace std::chrono;
   const sys_time<std::chrono::microseconds> time{std::chrono::microseconds(microseconds)};
   const auto day = floor<days>(time);
   const year_month_day date(day);
   const hh_mm_ss clock(time - day);
-  std::string text = "0000-00-00T00:00:00.000000Z";
+  char text[] = "0000-00-00T00:00:00.000000Z";
   const auto put = [&text](std::size_t last, std::uint64_t number) {
     for (; number > 0; number /= 10)
       text[last--] = static_cast<char>('0' + number % 10);
@@ -91,7 +97,7 @@ std::string time_text(std::int64_t microseconds) {
   put(15, static_cast<std::uint64_t>(clock.minutes().count()));
   put(18, static_cast<std::uint64_t>(clock.seconds().count()));
   put(25, static_cast<std::uint64_t>(clock.subseconds().count()));
-  return text;
+  out.append(text, kTimeLength);
 }
 
 std::int64_t wall_clock_us() {
@@ -180,7 +186,8 @@ DraftRecord::Part* DraftRecord::part_of(std::string_view key) {
 void DraftRecord::append_line(std::string& out, std::uint64_t seq, const Hash& prev) const {
   const std::string_view text = text_;
   const std::size_t prev_end = prev_.begin + prev_.size, seq_end = seq_.begin + seq_.size;
-  out.append(text.substr(0, prev_.begin)).append(to_hex(prev));
+  out.append(text.substr(0, prev_.begin));
+  append_hex(out, prev);
   out.append(text.substr(prev_end, seq_.begin - prev_end)).append(std::to_string(seq));
   out.append(text.substr(seq_end));
 }

@@ -17,6 +17,7 @@ constexpr std::size_t kLongestRecord = std::size_t{4} << 20;
 // RFC 3339 in UTC, to the microsecond: texts of one length, in the order of their times.
 constexpr std::size_t kTimeLength = 27;
 [[nodiscard]] std::string time_text(std::int64_t microseconds);
+void append_time_text(std::string& out, std::int64_t microseconds);
 [[nodiscard]] std::int64_t wall_clock_us();
 
 // What the log itself and its readers need of a line. Texts are as they stand there, escaped;

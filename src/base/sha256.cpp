@@ -118,18 +118,17 @@ std::string hmac_sha256_hex(std::string_view key, std::string_view bytes) {
   } else if (!key.empty()) {
     std::memcpy(block, key.data(), key.size());
   }
-  std::string inner, outer;
+  std::string inner;
   inner.reserve(kBlock + bytes.size());
   inner.resize(kBlock);
-  outer.reserve(kBlock + sizeof(Sha256));
-  outer.resize(kBlock);
+  char outer[kBlock + sizeof(Sha256)];
   for (std::size_t i = 0; i < kBlock; ++i) {
     inner[i] = static_cast<char>(block[i] ^ 0x36);
     outer[i] = static_cast<char>(block[i] ^ 0x5c);
   }
   const Sha256 digest = sha256(inner.append(bytes));
-  outer.append(reinterpret_cast<const char*>(digest.data()), digest.size());
-  return hex(sha256(outer));
+  std::memcpy(outer + kBlock, digest.data(), digest.size());
+  return hex(sha256({outer, sizeof(outer)}));
 }
 
 }  // namespace sallyport

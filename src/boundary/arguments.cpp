@@ -209,19 +209,19 @@ std::expected<json::object, ArgumentError> check_arguments(std::span<const Argum
 
   json::object checked;
   for (const Argument& argument : declared) {
-    const std::string rule = args + "." + argument.name;
+    const auto rule = [&] { return args + "." + argument.name; };
     const json::value* value = given.if_contains(argument.name);
     if (value == nullptr && argument.fallback) value = &*argument.fallback;
     if (value == nullptr) {
       if (argument.optional) continue;
-      return refuse(rule, "the argument " + argument.name + " is missing",
+      return refuse(rule(), "the argument " + argument.name + " is missing",
                     "give it: " + json::serialize(argument.definition));
     }
     auto fit = check_value(argument, *value, context);
     if (!fit) {
       Error error = std::move(fit.error());
       error.message = "the argument " + argument.name + ": " + error.message;
-      return std::unexpected(ArgumentError{std::move(error), rule});
+      return std::unexpected(ArgumentError{std::move(error), rule()});
     }
     checked.emplace(argument.name, std::move(*fit));
   }

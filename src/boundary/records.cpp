@@ -40,7 +40,7 @@ json::array names_of(const json::object& arguments) {
 void add_shown_arguments(const Passage& passage, RecordBuilder& record) {
   const std::string& way = passage.shared.rules.audit.arguments;
   if (way == "full") {
-    record.value("arguments", passage.arguments);
+    record.object("arguments", passage.arguments);
   } else if (way == "redacted") {
     const auto redactions = record_redactions();
     json::object shown(passage.arguments);
@@ -50,7 +50,7 @@ void add_shown_arguments(const Passage& passage, RecordBuilder& record) {
                         return make_shown(*redactions, argument.value(), ignored);
                       });
     if (good)
-      record.value("arguments", shown);
+      record.object("arguments", shown);
     else
       record.value("argument_names", names_of(passage.arguments));
   }

@@ -11,6 +11,8 @@ namespace {
 
 namespace asio = boost::asio;
 
+constexpr std::size_t kUsualAnswers = 6;  // of one loop, small enough to be quick to allocate
+
 struct Given {
   std::weak_ptr<AnswerTaker> taker;
   Answer answer;
@@ -40,7 +42,10 @@ void give_on_loop(const std::shared_ptr<asio::io_context>& io, std::weak_ptr<Ans
   if (together == 0)
     return asio::post(*io, [given = std::move(given)]() mutable { hand_over(std::move(given)); });
   auto loop = std::ranges::find(waiting, io, &ForLoop::io);
-  if (loop == waiting.end()) loop = waiting.insert(loop, {.io = io, .answers = {}});
+  if (loop == waiting.end()) {
+    loop = waiting.insert(loop, {.io = io, .answers = {}});
+    loop->answers.reserve(kUsualAnswers);
+  }
   loop->answers.push_back(std::move(given));
 }
 

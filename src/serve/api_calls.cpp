@@ -4,6 +4,7 @@
 
 #include "base/call_id.h"
 #include "base/clock.h"
+#include "base/recycled.h"
 #include "base/text.h"
 #include "policy/rules.h"
 #include "serve/call_body.h"
@@ -88,16 +89,16 @@ void start(Exchange& exchange, CallRequest request, bool streaming, PendingCall:
   begun(served);
 
   const bool light = !streaming && service.boundary.is_inline(request.tool);
-  const auto call =
-      std::make_shared<PendingCall>(PendingCall{.service = service,
-                                                .policy = exchange.policy,
-                                                .tenant = tenant,
-                                                .made = {.request = std::move(request)},
-                                                .served = std::move(served),
-                                                .body = std::move(exchange.request.body),
-                                                .parse = parse,
-                                                .streaming = streaming,
-                                                .arrived_ns = monotonic_ns()});
+  const auto call = std::allocate_shared<PendingCall>(
+      RecycledAllocator<PendingCall>(), PendingCall{.service = service,
+                                                    .policy = exchange.policy,
+                                                    .tenant = tenant,
+                                                    .made = {.request = std::move(request)},
+                                                    .served = std::move(served),
+                                                    .body = std::move(exchange.request.body),
+                                                    .parse = parse,
+                                                    .streaming = streaming,
+                                                    .arrived_ns = monotonic_ns()});
   const std::size_t bytes = call->body.size();
   if (!(light ? service.lanes.push(tenant, bytes, call)
               : service.queue.push(tenant, bytes, [call] { run_call(*call); })))
