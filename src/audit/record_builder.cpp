@@ -6,7 +6,7 @@
 namespace sallyport {
 namespace {
 
-constexpr std::string_view kOwn[] = {"prev", "seq", "time"};
+constexpr JsonKey kOwn[] = {"prev", "seq", "time"};
 constexpr std::size_t kUsualSize = 1000;  // small enough to be quick to allocate
 
 }  // namespace
@@ -17,7 +17,7 @@ RecordBuilder::RecordBuilder() : object_(draft_.text_) {
 
 void RecordBuilder::add_own_before(std::string_view key) {
   std::string& text = draft_.text_;
-  for (; own_ < std::size(kOwn) && kOwn[own_] < key; ++own_) {
+  for (; own_ < std::size(kOwn) && kOwn[own_].text() < key; ++own_) {
     object_.key(kOwn[own_]);
     switch (own_) {
       case 0:
@@ -36,32 +36,32 @@ void RecordBuilder::add_own_before(std::string_view key) {
   }
 }
 
-void RecordBuilder::key(std::string_view key) {
-  add_own_before(key);
+void RecordBuilder::key(JsonKey key) {
+  add_own_before(key.text());
   object_.key(key);
 }
 
-void RecordBuilder::text(std::string_view name, std::string_view value) {
+void RecordBuilder::text(JsonKey name, std::string_view value) {
   key(name);
   const std::size_t begin = draft_.text_.size() + 1;
   append_canonical_text(draft_.text_, value);
-  if (DraftRecord::Part* const part = draft_.part_of(name))
+  if (DraftRecord::Part* const part = draft_.part_of(name.text()))
     *part = {begin, draft_.text_.size() - 1 - begin};
 }
 
-void RecordBuilder::flag(std::string_view name, bool value) {
-  add_own_before(name);
+void RecordBuilder::flag(JsonKey name, bool value) {
+  add_own_before(name.text());
   object_.flag(name, value);
 }
 
-void RecordBuilder::value(std::string_view name, const json::value& value) {
+void RecordBuilder::value(JsonKey name, const json::value& value) {
   if (!is_plain_json(value, DraftRecord::kDeepest))
     throw std::invalid_argument("the record holds what is no JSON");
-  add_own_before(name);
+  add_own_before(name.text());
   object_.value(name, value);
 }
 
-void RecordBuilder::object(std::string_view name, const json::object& members) {
+void RecordBuilder::object(JsonKey name, const json::object& members) {
   if (!std::ranges::all_of(members, [](const auto& member) {
         return is_plain_json(member.value(), DraftRecord::kDeepest - 1);
       }))
@@ -70,7 +70,7 @@ void RecordBuilder::object(std::string_view name, const json::object& members) {
   append_canonical_json(draft_.text_, members);
 }
 
-CanonicalObject RecordBuilder::object(std::string_view name) {
+CanonicalObject RecordBuilder::object(JsonKey name) {
   key(name);
   return CanonicalObject(draft_.text_);
 }

@@ -20,23 +20,24 @@ class RecordBuilder {
 
   // Members in the rising order of their keys; `prev`, `seq` and `time` come by themselves. Throws
   // std::invalid_argument for another order, and for what is no JSON.
-  void text(std::string_view key, std::string_view value);
-  void flag(std::string_view key, bool value);
-  void value(std::string_view key, const json::value& value);
+  void text(JsonKey key, std::string_view value);
+  void flag(JsonKey key, bool value);
+  void value(JsonKey key, const json::value& value);
   template <std::integral Number>
     requires(!std::same_as<Number, bool>)
-  void number(std::string_view key, Number number) {
-    value(key, json::value(number));
+  void number(JsonKey name, Number number) {
+    key(name);
+    append_json_number(draft_.text_, number);
   }
   // An object within the record, to be closed before the next member comes.
-  [[nodiscard]] CanonicalObject object(std::string_view key);
-  void object(std::string_view key, const json::object& members);
+  [[nodiscard]] CanonicalObject object(JsonKey key);
+  void object(JsonKey key, const json::object& members);
 
   // As DraftRecord::make. Nothing more can be added.
   [[nodiscard]] Result<DraftRecord> finish();
 
  private:
-  void key(std::string_view key);
+  void key(JsonKey key);
   void add_own_before(std::string_view key);
 
   DraftRecord draft_;

@@ -4,30 +4,27 @@
 
 namespace sallyport {
 
-void CanonicalObject::key(std::string_view key) {
+void CanonicalObject::key(JsonKey key) {
   // Two members of one name, or another order, would be another text of the same value.
-  if (key <= std::string_view(out_).substr(last_, last_size_))
-    throw std::invalid_argument("members of canonical JSON are not in order");
+  if (key.text() <= std::string_view(out_).substr(last_, last_size_) || !key.is_plain())
+    throw std::invalid_argument("members of canonical JSON are not plain, or not in order");
   if (last_size_ > 0) out_.push_back(',');
   last_ = out_.size() + 1;
-  last_size_ = key.size();
-  append_canonical_text(out_, key);
-  if (out_.size() != last_ + last_size_ + 1)
-    throw std::invalid_argument("a member of canonical JSON has a name that is escaped");
-  out_.push_back(':');
+  last_size_ = key.text().size();
+  key.append_to(out_);
 }
 
-void CanonicalObject::text(std::string_view name, std::string_view value) {
+void CanonicalObject::text(JsonKey name, std::string_view value) {
   key(name);
   append_canonical_text(out_, value);
 }
 
-void CanonicalObject::flag(std::string_view name, bool value) {
+void CanonicalObject::flag(JsonKey name, bool value) {
   key(name);
   out_.append(value ? "true" : "false");
 }
 
-void CanonicalObject::value(std::string_view name, const json::value& value) {
+void CanonicalObject::value(JsonKey name, const json::value& value) {
   key(name);
   append_canonical_json(out_, value);
 }

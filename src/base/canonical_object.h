@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/json_key.h"
+#include "base/object_text.h"
 
 namespace sallyport {
 
@@ -20,16 +22,17 @@ class CanonicalObject {
   // Appends to `out`, which outlives it.
   explicit CanonicalObject(std::string& out) : out_(out) { out_.push_back('{'); }
 
-  // The value is what is appended to `out` next. Keys have to come in rising order, with nothing
-  // in them that is escaped; throws std::invalid_argument otherwise.
-  void key(std::string_view key);
-  void text(std::string_view key, std::string_view value);
-  void flag(std::string_view key, bool value);
-  void value(std::string_view key, const json::value& value);
+  // The value is what is appended to `out` next. Keys have to come in rising order, and to be
+  // plain; throws std::invalid_argument otherwise.
+  void key(JsonKey key);
+  void text(JsonKey key, std::string_view value);
+  void flag(JsonKey key, bool value);
+  void value(JsonKey key, const json::value& value);
   template <std::integral Number>
     requires(!std::same_as<Number, bool>)
-  void number(std::string_view key, Number number) {
-    value(key, json::value(number));
+  void number(JsonKey name, Number number) {
+    key(name);
+    append_json_number(out_, number);
   }
   void close() { out_.push_back('}'); }
 

@@ -48,7 +48,7 @@ TEST(CanonicalObject, KeysRise) {
   object.number("b", 1);
   EXPECT_THROW(object.number("b", 2), std::invalid_argument);
   EXPECT_THROW(object.number("a", 2), std::invalid_argument);
-  EXPECT_THROW(object.number("c\n", 2), std::invalid_argument);
+  EXPECT_THROW(object.number(JsonKey::of("c\n"), 2), std::invalid_argument);
 }
 
 }  // namespace

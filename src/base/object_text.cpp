@@ -4,24 +4,25 @@
 
 namespace sallyport {
 
-void ObjectText::key(std::string_view key) {
+void ObjectText::key(JsonKey key) {
   if (!empty_) out_.push_back(',');
   empty_ = false;
-  append_json_text(out_, key);
+  if (key.is_plain()) return key.append_to(out_);
+  append_json_text(out_, key.text());
   out_.push_back(':');
 }
 
-void ObjectText::text(std::string_view name, std::string_view value) {
+void ObjectText::text(JsonKey name, std::string_view value) {
   key(name);
   append_json_text(out_, value);
 }
 
-void ObjectText::flag(std::string_view name, bool value) {
+void ObjectText::flag(JsonKey name, bool value) {
   key(name);
   out_.append(value ? "true" : "false");
 }
 
-void ObjectText::value(std::string_view name, const json::value& value) {
+void ObjectText::value(JsonKey name, const json::value& value) {
   key(name);
   if (const json::string* text = value.if_string())
     append_json_text(out_, *text);

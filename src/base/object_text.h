@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/json_key.h"
 
 namespace sallyport {
 
@@ -27,19 +28,19 @@ class ObjectText {
   explicit ObjectText(std::string& out) : out_(out) { out_.push_back('{'); }
 
   // The value is what is appended to out() next. Nobody looks whether a key comes twice.
-  void key(std::string_view key);
-  void text(std::string_view key, std::string_view value);
-  void flag(std::string_view key, bool value);
-  void value(std::string_view key, const json::value& value);
+  void key(JsonKey key);
+  void text(JsonKey key, std::string_view value);
+  void flag(JsonKey key, bool value);
+  void value(JsonKey key, const json::value& value);
   template <std::integral Number>
     requires(!std::same_as<Number, bool>)
-  void number(std::string_view name, Number number) {
+  void number(JsonKey name, Number number) {
     key(name);
     append_json_number(out_, number);
   }
   // A list, of which `append` writes one item.
   template <class List, class Append>
-  void list(std::string_view name, const List& items, Append append) {
+  void list(JsonKey name, const List& items, Append append) {
     key(name);
     char before = '[';
     for (const auto& item : items) {
@@ -50,7 +51,7 @@ class ObjectText {
     out_.append(before == '[' ? "[]" : "]");
   }
   // An object within this one, to be closed before the next member comes.
-  [[nodiscard]] ObjectText object(std::string_view name) {
+  [[nodiscard]] ObjectText object(JsonKey name) {
     key(name);
     return ObjectText(out_);
   }

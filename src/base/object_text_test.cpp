@@ -21,6 +21,8 @@ TEST(ObjectText, IsTheTextOfTheSameValue) {
   object.value("t", "text");
   object.list("list", std::vector{1, 2}, [&](int item) { append_json_number(text, item); });
   object.list("none", std::vector<int>(), [](int) {});
+  object.number(JsonKey::of("a \"b\"\n"), 1);
+  object.number(JsonKey::of("a b"), 2);
   object.close();
   const json::value value{{"z", "a\n\"\\\x01 \u00fc"},
                           {"b", true},
@@ -30,7 +32,9 @@ TEST(ObjectText, IsTheTextOfTheSameValue) {
                           {"a", {1.5, nullptr, {{"y", 2}, {"x", 1}}}},
                           {"t", "text"},
                           {"list", {1, 2}},
-                          {"none", json::array()}};
+                          {"none", json::array()},
+                          {"a \"b\"\n", 1},
+                          {"a b", 2}};
   EXPECT_EQ(text, json::serialize(value));
 }
 

@@ -9,7 +9,7 @@ namespace {
 // Small enough to be quick to allocate; the output comes on top.
 constexpr std::size_t kUsualSize = 900;
 
-void add_strings(ObjectText& object, std::string_view key, const std::vector<std::string>& list) {
+void add_strings(ObjectText& object, JsonKey key, const std::vector<std::string>& list) {
   object.list(key, list, [&](const std::string& text) { append_json_text(object.out(), text); });
 }
 
@@ -34,7 +34,7 @@ std::string write(const CallResult& result, AddData add_data) {
   if (result.limit_bytes) object.number("limit_bytes", *result.limit_bytes);
   ObjectText redactions = object.object("redactions");
   for (const auto& [rule, count] : result.redactions)
-    redactions.number(rule, count);
+    redactions.number(JsonKey::of(rule), count);
   redactions.close();
   object.text("policy", result.policy);
   object.close();

@@ -20,12 +20,12 @@ std::string name(std::string_view text) {
   return to_utf8(text.substr(0, kLongestName));
 }
 
-void add_if_any(RecordBuilder& record, std::string_view key, std::string_view value) {
+void add_if_any(RecordBuilder& record, JsonKey key, std::string_view value) {
   if (!value.empty()) record.text(key, value);
 }
 
 template <class List>
-void add_list_if_any(RecordBuilder& record, std::string_view key, const List& list) {
+void add_list_if_any(RecordBuilder& record, JsonKey key, const List& list) {
   if (!list.empty()) record.value(key, json::value_from(list));
 }
 
@@ -156,7 +156,7 @@ void add_refused_syscalls(const CallResult& result, RecordBuilder& record) {
 void add_stages(const Passage& passage, RecordBuilder& record) {
   CanonicalObject stages = record.object("stages");
   for (const Timing& stage : passage.stages)
-    stages.number(stage.step + "_us", stage.microseconds);
+    stages.number(JsonKey::of(stage.step + "_us"), stage.microseconds);
   stages.close();
 }
 

@@ -35,7 +35,7 @@ void add_isolation(ObjectText& object, const std::vector<Layer>& layers, std::st
   inner.text("tier", tier);
   ObjectText in_force = inner.object("layers");
   for (const Layer& layer : layers)
-    in_force.text(layer.name, layer.value);
+    in_force.text(JsonKey::of(layer.name), layer.value);
   in_force.close();
   inner.close();
 }
@@ -104,7 +104,7 @@ void add_outcome(ObjectText& object, const Outcome& outcome, std::string_view ti
               [&](const std::string& name) { append_json_text(object.out(), name); });
   ObjectText refused = object.object("refused_syscalls");
   for (const auto& [name, count] : outcome.refused_syscalls)
-    refused.number(name, count);
+    refused.number(JsonKey::of(name), count);
   refused.close();
   add_artifacts(object, outcome.artifacts, collected);
   add_findings(object, outcome.findings);
