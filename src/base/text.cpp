@@ -101,6 +101,10 @@ bool is_utf8(std::string_view bytes) {
         continue;
       }
     }
+    if (static_cast<unsigned char>(bytes.front()) < 0x80) {
+      bytes.remove_prefix(1);
+      continue;
+    }
     const Utf8Char c = first_utf8_char(bytes);
     if (!c.valid) return false;
     bytes.remove_prefix(c.length);
