@@ -104,8 +104,8 @@ class Responder {
   std::shared_ptr<Connection> connection_;
 };
 
-// Answers that this thread gives while one of these lives go out when it ends: the thread that sends
-// them is woken once for all, and not for each.
+// Answers that this thread gives while one of these lives go out when it ends: the thread that
+// sends them is woken once for all, and not for each.
 class AnswersTogether {
  public:
   AnswersTogether();

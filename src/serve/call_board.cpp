@@ -143,7 +143,11 @@ std::shared_ptr<ServedCall> CallBoard::begin(std::string id, std::string tenant,
   auto call = std::make_shared<ServedCall>(std::move(id), std::move(tenant), std::move(caller),
                                            std::move(tool));
   const std::lock_guard lock(mutex_);
-  calls_[call->id] = call;
+  // The key is the call's own text: an entry of the same id goes as a whole.
+  if (const auto [place, added] = calls_.try_emplace(call->id, call); !added) {
+    calls_.erase(place);
+    calls_.emplace(call->id, call);
+  }
   ++in_flight_;
   return call;
 }

@@ -174,6 +174,17 @@ TEST(CallBoard, ShowsACallToItsTenantOnly) {
   EXPECT_EQ(board.find("no", "acme"), nullptr);
 }
 
+TEST(CallBoard, KnowsTheLastOfTwoCallsWithOneId) {
+  CallBoard board({.kept = std::chrono::seconds{60}, .calls = 1, .bytes = 1 << 20});
+  const std::string id(40, 'x');
+  board.begin(id, "acme", "vera", "python");
+  const auto second = board.begin(id, "acme", "ed", "python");
+  EXPECT_EQ(board.find(id, "acme"), second);
+  second->finish({});
+  board.ended(second, steady_clock::now());
+  EXPECT_EQ(board.find(id, "acme"), second);
+}
+
 TEST(CallBoard, ForgetsTheOldestOfATenantAndNobodyElses) {
   CallBoard board({.kept = std::chrono::seconds{60}, .calls = 3, .bytes = 1 << 20});
   const auto now = steady_clock::now();
