@@ -12,6 +12,8 @@
 namespace sallyport {
 namespace {
 
+constexpr std::size_t kLongestPlaceholder = 48;  // of words
+
 int base64_digit(char c) {
   if (is_upper(c)) return c - 'A';
   if (is_lower(c)) return c - 'a' + 26;
@@ -97,13 +99,14 @@ bool decodes_to_private_key(std::string_view text) {
   return decoded(text.substr(0, 96)).contains("PRIVATE KEY");
 }
 
-bool is_placeholder(std::string_view value) {
+bool is_placeholder(std::string_view value, const Makeup& makeup) {
   if (value.empty()) return true;
   const char first = value.front();
-  if (first == '<' || first == '{' || first == '[' || value.starts_with("$(") ||
-      value.starts_with("${") || value.starts_with("***") || value.starts_with("#{") ||
-      value.starts_with("..."))
+  const char second = value.size() > 1 ? value[1] : '\0';
+  if (first == '<' || first == '{' || first == '[') return true;
+  if ((first == '$' && (second == '(' || second == '{')) || (first == '#' && second == '{'))
     return true;
+  if (value.starts_with("***") || value.starts_with("...")) return true;
   if (first == '$' || first == '%') {
     // $NAME and %NAME%, but not a password that begins so.
     std::string_view name = value.substr(1);
@@ -117,27 +120,14 @@ bool is_placeholder(std::string_view value) {
     return true;
   if (std::ranges::all_of(value, [](char c) { return c == 'x' || c == 'X' || c == '-'; }))
     return true;
-  if (value.size() > 48 || std::ranges::any_of(value, is_digit)) return false;
   // Words, not values; a digit says that somebody has filled it in.
-  static constexpr std::string_view kWords[] = {
-      "your-",    "your_",     "yourapi",   "yourtoken", "my-api-key", "insert", "placeholder",
-      "changeme", "change-me", "change_me", "redacted",  "example",    "dummy"};
-  // The second letter of a word of the list, by its first one: there is one only.
-  static constexpr auto kSecond = [] {
-    std::array<char, 256> second{};
-    for (const std::string_view word : kWords)
-      second[static_cast<unsigned char>(word[0])] = word[1];
-    return second;
-  }();
-  for (std::size_t i = 0; i + 1 < value.size(); ++i) {
-    const char second = kSecond[static_cast<unsigned char>(to_lower(value[i]))];
-    if (second == '\0' || second != to_lower(value[i + 1])) continue;
-    const std::string_view rest = value.substr(i);
-    if (std::ranges::any_of(kWords,
-                            [&](std::string_view word) { return begins_caseless(rest, word); }))
-      return true;
-  }
-  return false;
+  return value.size() <= kLongestPlaceholder && makeup.placeholder_word &&
+         !makeup.has(made_of::kDigit);
+}
+
+bool is_placeholder(std::string_view value) {
+  const bool may_be_word = value.size() <= kLongestPlaceholder;
+  return is_placeholder(value, may_be_word ? makeup_of(value) : Makeup{});
 }
 
 }  // namespace sallyport

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "redact/makeup.h"
+
 namespace sallyport {
 
 // The check digit of card numbers is right; everything but digits is passed over.
@@ -22,5 +24,6 @@ namespace sallyport {
 
 // Stands for a value that is not there: <your-key>, ${TOKEN}, ****, xxxx.
 [[nodiscard]] bool is_placeholder(std::string_view value);
+[[nodiscard]] bool is_placeholder(std::string_view value, const Makeup& makeup);
 
 }  // namespace sallyport

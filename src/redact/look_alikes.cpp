@@ -5,10 +5,13 @@
 
 #include "redact/assignment.h"
 #include "redact/checks.h"
+#include "redact/makeup.h"
 #include "redact/rule.h"
 
 namespace sallyport {
 namespace {
+
+using namespace made_of;
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -98,16 +101,10 @@ bool speaks_about(const Assigned& assigned) {
 }
 
 // An expression of a program, not a value: os.environ, get_token(), config.password, User::token.
-bool is_expression(std::string_view value) {
-  if (value.contains('(') || value.contains('[') || value.contains("::") || value.contains("->"))
-    return true;
-  if (is_digit(value[0])) return false;
-  bool dot = false;
-  for (const char c : value) {
-    if (!is_alnum(c) && c != '_' && c != '.') return false;
-    dot = dot || c == '.';
-  }
-  return dot && entropy_of(value) < 4.0;
+bool is_expression(std::string_view value, const Makeup& makeup) {
+  if (makeup.has(kBracket) || makeup.joint) return true;
+  if (is_digit(value[0]) || makeup.has(kOther | kHyphen)) return false;
+  return makeup.has(kDot) && entropy_of(value) < 4.0;
 }
 
 bool is_path_or_url(std::string_view value) {
@@ -116,61 +113,25 @@ bool is_path_or_url(std::string_view value) {
   return value.starts_with('/') && (value.size() < 24 || entropy_of(value) < 4.2);
 }
 
-struct Letters {
-  bool digit = false, lower = false, upper = false, other = false, blank = false, only_hex = true;
-};
-
-Letters letters_of(std::string_view value) {
-  enum : unsigned { kDigit = 1, kLower = 2, kUpper = 4, kBlank = 8, kOther = 16, kNotHex = 32 };
-  static constexpr auto kKinds = [] {
-    std::array<std::uint8_t, 256> kinds{};
-    for (int i = 0; i < 256; ++i) {
-      const char c = static_cast<char>(i);
-      const bool other = !is_alnum(c) && c != '_' && c != '-' && c != '.';
-      kinds[static_cast<std::size_t>(i)] =
-          static_cast<std::uint8_t>((is_digit(c) ? kDigit : 0) | (is_lower(c) ? kLower : 0) |
-                                    (is_upper(c) ? kUpper : 0) | (is_blank(c) ? kBlank : 0) |
-                                    (other ? kOther : 0) | (is_hex(c) || c == '-' ? 0 : kNotHex));
-    }
-    return kinds;
-  }();
-  unsigned all = 0;
-  for (const char c : value)
-    all |= kKinds[static_cast<unsigned char>(c)];
-  return {.digit = (all & kDigit) != 0,
-          .lower = (all & kLower) != 0,
-          .upper = (all & kUpper) != 0,
-          .other = (all & kOther) != 0,
-          .blank = (all & kBlank) != 0,
-          .only_hex = (all & kNotHex) == 0};
-}
-
-bool is_date_or_version(std::string_view value) {
-  return is_digit(value[0]) &&
-         (value.contains('.') || value.contains('-') || value.contains(':')) &&
-         std::ranges::all_of(value, [](char c) {
-           return is_digit(c) || c == '.' || c == '-' || c == ':' || c == 'T' || c == 'Z' ||
-                  c == '+';
-         });
+bool is_date_or_version(std::string_view value, const Makeup& makeup) {
+  return is_digit(value[0]) && makeup.has(kDot | kHyphen | kColon) && !makeup.has(kNotDate);
 }
 
 // What only chance writes.
-bool looks_random(std::string_view value, const Letters& letters) {
-  if (value.size() < 20 || !letters.digit || !letters.lower || !letters.upper) return false;
-  if (letters.only_hex || letters.blank || is_path_or_url(value)) return false;
-  const bool plain = std::ranges::all_of(value, [](char c) {
-    return is_alnum(c) || c == '+' || c == '/' || c == '=' || c == '_' || c == '-';
-  });
-  return plain && entropy_of(value) >= (value.size() < 28 ? 3.7 : 4.1);
+bool looks_random(std::string_view value, const Makeup& makeup) {
+  if (value.size() < 20) return false;
+  if (!makeup.has(kDigit) || !makeup.has(kLower) || !makeup.has(kUpper)) return false;
+  if (!makeup.has(kNotHex) || makeup.has(kNotBase64) || is_path_or_url(value)) return false;
+  return entropy_of(value) >= (value.size() < 28 ? 3.7 : 4.1);
 }
 
 // Letters alone, perhaps with hyphens: a password may be, a token is not unless it is long.
-bool word_is_secret(const Assigned& assigned, std::string_view value, bool password) {
+bool word_is_secret(const Assigned& assigned, std::string_view value, const Makeup& makeup,
+                    bool password) {
   using enum Assigned::By;
   if (value.size() < 16 && one_of(lower(value), kPlainWords)) return false;
   if (assigned.by == word || assigned.by == compare) return false;
-  const std::string_view separators = "_-.";
-  const bool joined = std::ranges::any_of(value, [&](char c) { return separators.contains(c); });
+  const bool joined = makeup.has(kUnderscore | kHyphen | kDot);
   if (!password) {
     if (joined || (!assigned.quoted && assigned.spaced)) return false;
     return value.size() >= 16;
@@ -188,38 +149,38 @@ bool looks_secret(const Assigned& assigned, std::string_view value, unsigned che
   value = value.substr(0, 48);  // what is longer is told by its beginning
   const bool password = (checks & check::kPassword) != 0, strong = (checks & check::kStrong) != 0;
   if (value.size() < (password ? 4 : strong ? 20 : 8)) return false;
-  const Letters letters = letters_of(value);
-  if (strong && !looks_random(value, letters)) return false;
-  if (is_placeholder(value) || speaks_about(assigned)) return false;
+  const Makeup makeup = makeup_of(value);
+  if (strong && !looks_random(value, makeup)) return false;
+  if (is_placeholder(value, makeup) || speaks_about(assigned)) return false;
   if (strong) return true;
 
   if (!assigned.quoted) {
     const bool env_line = assigned.begins_line && assigned.by == equals && !assigned.spaced;
-    if (!env_line && is_expression(value)) return false;
+    if (!env_line && is_expression(value, makeup)) return false;
     if (value.starts_with("os.environ") || value.starts_with("process.env") ||
         value.starts_with("getenv"))
       return false;
   }
   if (is_path_or_url(value)) return false;
-  if (letters.blank) {
+  if (makeup.has(kBlank)) {
     // A sentence about a password is none; a pass phrase is called so.
     const bool phrase = contains_caseless(assigned.name, "phrase");
-    return phrase ||
-           (password && letters.digit && value.size() <= 64 && std::ranges::count(value, ' ') <= 3);
+    return phrase || (password && makeup.has(kDigit) && value.size() <= 64 &&
+                      std::ranges::count(value, ' ') <= 3);
   }
   if (equals_caseless(value, assigned.name)) return false;
-  if (!letters.digit && !letters.other) return word_is_secret(assigned, value, password);
-  if (!letters.lower && !letters.upper && !letters.other) {
+  if (!makeup.has(kDigit | kOther)) return word_is_secret(assigned, value, makeup, password);
+  if (!makeup.has(kLower | kUpper | kOther)) {
     // Digits and what stands between them.
-    if (is_date_or_version(value)) return false;
+    if (is_date_or_version(value, makeup)) return false;
     return password || value.size() >= 16 || contains_caseless(assigned.name, "secret");
   }
   if (assigned.by == word)
-    return letters.digit && (letters.lower || letters.upper) && value.size() >= 6;
+    return makeup.has(kDigit) && makeup.has(kLower | kUpper) && value.size() >= 6;
   // In prose a colon is followed by words with an odd sign in them.
-  if (!letters.digit && !assigned.quoted && assigned.by == colon && !assigned.ends_line)
+  if (!makeup.has(kDigit) && !assigned.quoted && assigned.by == colon && !assigned.ends_line)
     return false;
-  if (is_date_or_version(value)) return false;
+  if (is_date_or_version(value, makeup)) return false;
   return true;
 }
 

@@ -248,6 +248,7 @@ std::optional<Found> email_at(const Sight& sight) {
   if (reaches_marker(sight, end)) return std::nullopt;
   while (end > at && !is_alnum(sight.text[end - 1]))
     --end;
+  if (sight[end] == '_' || sight[end] == '@') return std::nullopt;
   const std::string_view domain = sight.text.substr(at + 1, end - at - 1);
   const std::size_t dot = domain.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || domain.contains("..")) return std::nullopt;
@@ -268,7 +269,6 @@ std::optional<Found> email_at(const Sight& sight) {
        --i)
     if (sight.text[i - 1] == '/' && sight.text[i - 2] == '/' && sight.text[i - 3] == ':')
       return std::nullopt;
-  if (sight[end] == '_' || sight[end] == '@') return std::nullopt;
   return Found{sight.at, end};
 }
 
