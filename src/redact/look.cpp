@@ -108,9 +108,7 @@ std::optional<Found> assignment_at(const Sight& sight, const ReadyRule& ready) {
   // It would change nothing, unless it goes on behind what is taken out already.
   if (value.end <= sight.taken && (value.end < sight.text.size() || !sight.open))
     return std::nullopt;
-  if (!looks_secret(*assigned, sight.text.substr(value.begin, value.end - value.begin),
-                    ready.rule->checks))
-    return std::nullopt;
+  if (!looks_secret(sight, *assigned, ready.rule->checks)) return std::nullopt;
   return value;
 }
 

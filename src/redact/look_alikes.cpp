@@ -95,9 +95,10 @@ bool speaks_about(const Assigned& assigned) {
     }
     if (one_of(lower(last_word(assigned.behind)), kAbout)) return true;
   }
-  for (const std::string_view page : {"next", "page", "continuation", "max_tok", "cancellation"})
-    if (begins_caseless(assigned.name, page)) return true;
-  return false;
+  static constexpr std::string_view kPages[] = {"next", "page", "continuation", "max_tok",
+                                                "cancellation"};
+  return std::ranges::any_of(
+      kPages, [&](std::string_view page) { return begins_caseless(assigned.name, page); });
 }
 
 // An expression of a program, not a value: os.environ, get_token(), config.password, User::token.
@@ -142,16 +143,14 @@ bool word_is_secret(const Assigned& assigned, std::string_view value, const Make
   return assigned.ends_line && assigned.begins_line && value.size() >= 6;
 }
 
-}  // namespace
-
-bool looks_secret(const Assigned& assigned, std::string_view value, unsigned checks) {
+// Whether the value is a secret if its name is that of one.
+bool value_is_secret(const Assigned& assigned, std::string_view value, unsigned checks) {
   using enum Assigned::By;
-  value = value.substr(0, 48);  // what is longer is told by its beginning
   const bool password = (checks & check::kPassword) != 0, strong = (checks & check::kStrong) != 0;
   if (value.size() < (password ? 4 : strong ? 20 : 8)) return false;
   const Makeup makeup = makeup_of(value);
   if (strong && !looks_random(value, makeup)) return false;
-  if (is_placeholder(value, makeup) || speaks_about(assigned)) return false;
+  if (is_placeholder(value, makeup)) return false;
   if (strong) return true;
 
   if (!assigned.quoted) {
@@ -182,6 +181,25 @@ bool looks_secret(const Assigned& assigned, std::string_view value, unsigned che
     return false;
   if (is_date_or_version(value, makeup)) return false;
   return true;
+}
+
+}  // namespace
+
+bool looks_secret(const Sight& sight, const Assigned& assigned, unsigned checks) {
+  constexpr std::size_t kTold = 48;  // what is longer is told by its beginning
+  const Found& found = assigned.value;
+  const std::string_view value =
+      sight.text.substr(found.begin, std::min(found.end - found.begin, kTold));
+  SeenName& seen = sight.recall->seen_name();
+  if (seen.judged != value.size() || seen.judged_ends_line != assigned.ends_line) {
+    seen.verdicts.fill(std::nullopt);
+    seen.judged = value.size();
+    seen.judged_ends_line = assigned.ends_line;
+  }
+  const bool password = (checks & check::kPassword) != 0, strong = (checks & check::kStrong) != 0;
+  auto& verdict = seen.verdicts[password ? 0 : strong ? 1 : 2];
+  if (!verdict) verdict = value_is_secret(assigned, value, checks);
+  return *verdict && !speaks_about(assigned);
 }
 
 }  // namespace sallyport

@@ -58,6 +58,7 @@ void Recall::forget() {
   std::ranges::fill(runs_, Run{});
   words_.clear();
   no_header_.fill(0);
+  seen_name_ = {};
 }
 
 }  // namespace sallyport

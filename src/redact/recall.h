@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "redact/assigned.h"
+
 namespace sallyport {
 
 using CharTable = std::array<bool, 256>;
@@ -48,6 +50,9 @@ class Recall {
   [[nodiscard]] bool is_no_header(std::size_t begin, std::size_t dot) const;
   void note_no_header(std::size_t begin, std::size_t dot);
 
+  // The last name that was looked at.
+  [[nodiscard]] SeenName& seen_name() { return seen_name_; }
+
   // The places have changed.
   void forget();
 
@@ -63,6 +68,7 @@ class Recall {
 
   std::vector<Run> runs_;  // by class
   std::vector<Word> words_;
+  SeenName seen_name_;
   std::array<std::size_t, 4> no_header_{};  // by how groups of base64 begin: the last dot
 };
 

@@ -32,11 +32,6 @@ struct Sight {
   }
 };
 
-// What is to be taken out: indices into the text of a sight.
-struct Found {
-  std::size_t begin = 0, end = 0;
-};
-
 [[nodiscard]] constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
