@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "redact/makeup.h"
+
 namespace sallyport {
 
 // A part of a text, as indices into it.
@@ -44,6 +46,7 @@ struct SeenName {
   std::array<std::optional<bool>, 3> verdicts;
   std::size_t judged = 0;
   bool judged_ends_line = false;
+  Makeup makeup;
 };
 
 }  // namespace sallyport

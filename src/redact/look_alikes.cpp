@@ -144,11 +144,11 @@ bool word_is_secret(const Assigned& assigned, std::string_view value, const Make
 }
 
 // Whether the value is a secret if its name is that of one.
-bool value_is_secret(const Assigned& assigned, std::string_view value, unsigned checks) {
+bool value_is_secret(const Assigned& assigned, std::string_view value, const Makeup& makeup,
+                     unsigned checks) {
   using enum Assigned::By;
   const bool password = (checks & check::kPassword) != 0, strong = (checks & check::kStrong) != 0;
   if (value.size() < (password ? 4 : strong ? 20 : 8)) return false;
-  const Makeup makeup = makeup_of(value);
   if (strong && !looks_random(value, makeup)) return false;
   if (is_placeholder(value, makeup)) return false;
   if (strong) return true;
@@ -193,12 +193,13 @@ bool looks_secret(const Sight& sight, const Assigned& assigned, unsigned checks)
   SeenName& seen = sight.recall->seen_name();
   if (seen.judged != value.size() || seen.judged_ends_line != assigned.ends_line) {
     seen.verdicts.fill(std::nullopt);
+    seen.makeup = makeup_of(value);
     seen.judged = value.size();
     seen.judged_ends_line = assigned.ends_line;
   }
   const bool password = (checks & check::kPassword) != 0, strong = (checks & check::kStrong) != 0;
   auto& verdict = seen.verdicts[password ? 0 : strong ? 1 : 2];
-  if (!verdict) verdict = value_is_secret(assigned, value, checks);
+  if (!verdict) verdict = value_is_secret(assigned, value, seen.makeup, checks);
   return *verdict && !speaks_about(assigned);
 }
 

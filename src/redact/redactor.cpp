@@ -43,12 +43,11 @@ class NearlySorted {
   [[nodiscard]] const Thing& front() const { return all_[head_]; }
 
   void push(const Thing& thing) {
-    if (empty() || !(thing < all_.back()))
-      all_.push_back(thing);
-    else
-      all_.insert(
-          std::upper_bound(all_.begin() + static_cast<std::ptrdiff_t>(head_), all_.end(), thing),
-          thing);
+    all_.push_back(thing);
+    std::size_t at = all_.size() - 1;
+    for (; at > head_ && thing < all_[at - 1]; --at)
+      all_[at] = all_[at - 1];
+    all_[at] = thing;
   }
 
   void pop() {
@@ -175,7 +174,7 @@ struct Redactor::State {
     }
     Offset begin = end - std::min<Offset>(end, expression.width);
     if (expression.of == Of::rule) {
-      const RedactionRule& rule = *ready_rules()[expression.number].rule;
+      const RedactionRule& rule = *expression.ready->rule;
       if (expression.width == 0) {
         begin = base + variable_begin(rule.kind, index(end));
         if (begin > 0 && goes_on_before(rule.kind, at(begin - 1))) return;
@@ -282,14 +281,16 @@ struct Redactor::State {
   [[nodiscard]] std::optional<Sight> sight_of(const Candidate& candidate) {
     const Offset begin = anchor_of(candidate);
     Offset end = std::min(window_end(candidate), scanned);
-    bool marker = false;
-    const auto next = std::ranges::upper_bound(markers, begin, {}, &Found::end);
-    const bool after_marker = next != markers.begin() && std::prev(next)->end == begin;
-    if (next != markers.end()) {
-      if (next->begin <= begin) return std::nullopt;
-      if (next->begin <= end) {
-        end = next->begin;
-        marker = true;
+    bool marker = false, after_marker = false;
+    if (!markers.empty()) {
+      const auto next = std::ranges::upper_bound(markers, begin, {}, &Found::end);
+      after_marker = next != markers.begin() && std::prev(next)->end == begin;
+      if (next != markers.end()) {
+        if (next->begin <= begin) return std::nullopt;
+        if (next->begin <= end) {
+          end = next->begin;
+          marker = true;
+        }
       }
     }
     if (end < candidate.end() && !candidate.more) return std::nullopt;
@@ -332,7 +333,7 @@ struct Redactor::State {
     const Expression& expression = expression_of(candidate);
     const Label& label = net_of(candidate).labels[expression.label];
     const bool in_taken = expression.of == Of::rule && begins_in_taken(candidate, label);
-    if (in_taken && all_is_taken(candidate, ready_rules()[expression.number].rule->kind)) return;
+    if (in_taken && all_is_taken(candidate, expression.ready->rule->kind)) return;
     ++looks;
     if (expression.of == Of::pattern) {
       search_pattern(candidate, expression, label);
@@ -347,7 +348,7 @@ struct Redactor::State {
     if (expression.of == Of::value) {
       found = value_at(*sight, parts.forms[expression.number]);
     } else {
-      const ReadyRule& ready = ready_rules()[expression.number];
+      const ReadyRule& ready = *expression.ready;
       found = candidate.more ? more_at(*sight, ready) : rule_at(*sight, ready);
     }
     if (!found || found->begin >= found->end) return;
@@ -359,7 +360,7 @@ struct Redactor::State {
     spans.push(span);
     if (expression.of != Of::rule) return;
     const bool goes_on = sight->open && found->end == sight->text.size();
-    take(span, goes_on, ready_rules()[expression.number].rule->kind);
+    take(span, goes_on, expression.ready->rule->kind);
     if (candidate.more) covered_of(expression) = span.end;
     if (goes_on && (candidate.more || !joins_noted(expression, *found)))
       continued.push({.begin = span.end,
@@ -386,7 +387,7 @@ struct Redactor::State {
   // Whether an earlier find, which goes on within this one, will cover what follows it. Notes this
   // one otherwise.
   [[nodiscard]] bool joins_noted(const Expression& expression, const Found& found) {
-    const RuleKind kind = ready_rules()[expression.number].rule->kind;
+    const RuleKind kind = expression.ready->rule->kind;
     if (kind == RuleKind::key_block) return false;
     Offset& noted = kind == RuleKind::cookie ? noted_cookie : noted_token;
     const std::string_view text = std::string_view(buffer).substr(0, found.end);
@@ -398,7 +399,7 @@ struct Redactor::State {
   }
 
   [[nodiscard]] Offset& covered_of(const Expression& expression) {
-    const RuleKind kind = ready_rules()[expression.number].rule->kind;
+    const RuleKind kind = expression.ready->rule->kind;
     return covered[kind == RuleKind::key_block ? 0 : kind == RuleKind::cookie ? 1 : 2];
   }
 

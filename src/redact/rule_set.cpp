@@ -189,9 +189,10 @@ class NetMaker {
   std::vector<unsigned> flags_;
 };
 
-void add_rule(NetMaker& maker, std::uint32_t number, const RedactionRule& rule) {
+void add_rule(NetMaker& maker, const ReadyRule& ready) {
+  const RedactionRule& rule = *ready.rule;
   const bool secret = rule.group == RedactionGroup::secrets;
-  Expression expression{.of = Of::rule, .number = number, .window = window_of(rule)};
+  Expression expression{.of = Of::rule, .ready = &ready, .window = window_of(rule)};
   expression.label = maker.label(
       std::string(rule.id), secret ? secret_marker(rule.id) : std::string(marker_of(rule.group)),
       rank_of(rule));
@@ -263,10 +264,8 @@ Result<unsigned> mask_of(const std::vector<std::string>& groups) {
 NetMaker collect_built_in(unsigned mask, std::optional<ReadyNet> ready) {
   NetMaker maker;
   maker.ready = std::move(ready);
-  const auto& rules = ready_rules();
-  for (std::uint32_t number = 0; number < rules.size(); ++number)
-    if ((mask >> static_cast<unsigned>(rules[number].rule->group) & 1) != 0)
-      add_rule(maker, number, *rules[number].rule);
+  for (const ReadyRule& row : ready_rules())
+    if ((mask >> static_cast<unsigned>(row.rule->group) & 1) != 0) add_rule(maker, row);
   for (const char* marker :
        {"\\[(?:HOME_DIR|TEMP_DIR|IP_ADDR|EMAIL|CARD)\\]", "\\[REDACTED_SECRET:[a-z0-9-]{1,44}\\]"})
     maker.add(marker, 0, {.of = Of::marker}, 0);

@@ -34,11 +34,14 @@ struct Label {
   std::uint8_t rank = 0;    // the lower one names what several rules found together
 };
 
+struct ReadyRule;
+
 // One thing that Hyperscan looks for.
 struct Expression {
   enum class Of : std::uint8_t { rule, marker, value, pattern };
   Of of = Of::rule;
-  std::uint32_t number = 0;  // of the rule, the form or the pattern
+  const ReadyRule* ready = nullptr;  // of a rule
+  std::uint32_t number = 0;          // of the form or the pattern
   std::uint32_t width = 0;   // from its end back to where it began; 0: the rule's kind knows
   std::uint32_t lead = 0;    // how far before that a find may begin
   std::uint32_t window = 0;  // how much of the text behind its beginning is looked at
