@@ -39,13 +39,24 @@ bool passes(const Sight& sight, const Found& found, unsigned checks) {
   return true;
 }
 
+// Behind the characters that the rule counts, if they are there.
+std::optional<std::size_t> behind_counted(const Sight& sight, std::size_t begin,
+                                          const ReadyRule& ready) {
+  if (!ready.counted) return begin;
+  const std::size_t count = sight.run_end(begin, ready.counted->chars) - begin;
+  if (count < ready.counted->least) return std::nullopt;
+  return begin + std::min(count, ready.counted->most);
+}
+
 std::optional<Found> token_at(const Sight& sight, const ReadyRule& ready) {
   const RedactionRule& rule = *ready.rule;
-  Found whole{sight.at, sight.after}, found = whole;
+  const auto counted = behind_counted(sight, sight.after, ready);
+  if (!counted) return std::nullopt;
+  Found whole{sight.at, *counted}, found = whole;
   if (ready.rest) {
     re2::StringPiece groups[2];
     const int count = ready.rest->NumberOfCapturingGroups() > 0 ? 2 : 1;
-    if (!ready.rest->Match({sight.text.data(), sight.text.size()}, sight.after, sight.text.size(),
+    if (!ready.rest->Match({sight.text.data(), sight.text.size()}, *counted, sight.text.size(),
                            RE2::ANCHOR_START, groups, count))
       return std::nullopt;
     const auto place = [&](const re2::StringPiece& piece) {
@@ -79,11 +90,16 @@ std::optional<Found> context_at(const Sight& sight, const ReadyRule& ready) {
   const auto assigned = assigned_value(sight);
   if (!assigned) return std::nullopt;
   const std::size_t begin = assigned->value.begin;
-  re2::StringPiece match;
-  if (!ready.rest->Match({sight.text.data(), sight.text.size()}, begin, sight.text.size(),
-                         RE2::ANCHOR_START, &match, 1))
-    return std::nullopt;
-  std::size_t end = begin + match.size();
+  const auto counted = behind_counted(sight, begin, ready);
+  if (!counted) return std::nullopt;
+  std::size_t end = *counted;
+  if (ready.rest) {
+    re2::StringPiece match;
+    if (!ready.rest->Match({sight.text.data(), sight.text.size()}, end, sight.text.size(),
+                           RE2::ANCHOR_START, &match, 1))
+      return std::nullopt;
+    end += match.size();
+  }
   if (ready.tail) end = sight.run_end(end, *ready.tail);
   if (end < sight.text.size() || sight.open) {
     const char next = sight[end];

@@ -91,8 +91,15 @@ std::size_t ip_v4_begin(std::string_view text, std::size_t end) {
   return back_while(text, end, 16, [](char c) { return is_digit(c) || c == '.'; });
 }
 
-std::size_t ip_v6_begin(std::string_view text, std::size_t end) {
-  return back_while(text, end, 48, is_address);
+std::size_t ip_v6_begin(std::string_view text, std::size_t end, Found& last) {
+  constexpr std::size_t kLongest = 48;
+  if (end < last.end) last = {};
+  std::size_t begin = end;
+  while (begin > last.end && end - begin < kLongest && is_address(text[begin - 1]))
+    --begin;
+  if (begin == last.end) begin = std::max(last.begin, end - std::min(end, kLongest));
+  last = {begin, end};
+  return begin;
 }
 
 std::size_t email_begin(std::string_view text, std::size_t end) {

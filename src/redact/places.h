@@ -13,7 +13,8 @@ namespace sallyport {
 // further back than kFurthestBack.
 inline constexpr std::size_t kFurthestBack = 72;
 [[nodiscard]] std::size_t ip_v4_begin(std::string_view text, std::size_t end);
-[[nodiscard]] std::size_t ip_v6_begin(std::string_view text, std::size_t end);
+// `last`: what this has seen of the same text before, so that one run is not gone over many times.
+[[nodiscard]] std::size_t ip_v6_begin(std::string_view text, std::size_t end, Found& last);
 [[nodiscard]] std::size_t email_begin(std::string_view text, std::size_t end);
 
 // What is found at the anchor, if it is such a thing and not a look-alike.

@@ -133,6 +133,7 @@ struct Redactor::State {
   std::array<Offset, 3> covered{};    // by way to go on: up to where finds have been followed
   std::vector<Offset> last_begin;     // by built-in expression: one find for many ends
   std::vector<std::uint64_t> counts;  // by label: the built-in ones, then the own ones
+  Found last_address;                 // what ip_v6_begin() has seen, as indices into the buffer
   Recall recall;
   std::uint64_t looks = 0;
   bool failed = false;
@@ -195,12 +196,12 @@ struct Redactor::State {
                      .own = scanning == &parts.own});
   }
 
-  [[nodiscard]] std::size_t variable_begin(RuleKind kind, std::size_t end) const {
+  [[nodiscard]] std::size_t variable_begin(RuleKind kind, std::size_t end) {
     switch (kind) {
       case RuleKind::ip_v4:
         return ip_v4_begin(buffer, end);
       case RuleKind::ip_v6:
-        return ip_v6_begin(buffer, end);
+        return ip_v6_begin(buffer, end, last_address);
       default:
         return email_begin(buffer, end);
     }
@@ -503,6 +504,7 @@ struct Redactor::State {
     buffer.erase(0, index(keep));
     base = keep;
     recall.forget();
+    last_address = {};
   }
 };
 

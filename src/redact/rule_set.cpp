@@ -217,7 +217,7 @@ void add_rule(NetMaker& maker, const ReadyRule& ready) {
   switch (rule.kind) {
     case RuleKind::token:
     case RuleKind::jwt:
-      add(std::string(rule.anchor), (rule.checks & check::kCaseless) != 0 ? HS_FLAG_CASELESS : 0,
+      add(std::string(ready.anchor), (rule.checks & check::kCaseless) != 0 ? HS_FLAG_CASELESS : 0,
           true);
       break;
     case RuleKind::ip_v4:
@@ -417,13 +417,47 @@ CharClass class_of(std::string_view chars, const RE2::Options& options) {
   return {table, run_of::kFirstOfRules + static_cast<std::uint32_t>(same - known.begin())};
 }
 
+// An expression that ends with a class of characters, so many of them.
+struct CountedEnd {
+  std::string_view before, chars;  // before[chars]{least,most}
+  std::size_t least = 0, most = 0;
+};
+
+std::optional<CountedEnd> counted_end(std::string_view pattern) {
+  const std::size_t brace = pattern.rfind('{'), begin = pattern.rfind('[');
+  if (brace == std::string_view::npos || begin == std::string_view::npos || begin > brace ||
+      pattern[brace - 1] != ']' || !pattern.ends_with('}') || pattern.find(']', begin) != brace - 1)
+    return std::nullopt;
+  CountedEnd end{.before = pattern.substr(0, begin), .chars = pattern.substr(begin, brace - begin)};
+  const std::string count(pattern.substr(brace + 1, pattern.size() - brace - 2));
+  const std::size_t comma = count.find(',');
+  if (comma + 1 == count.size()) return std::nullopt;  // without a bound: that is a tail
+  end.least = std::stoul(count);
+  end.most = comma == std::string::npos ? end.least : std::stoul(count.substr(comma + 1));
+  return end;
+}
+
+// The scanner is slow where runs of a class begin again and again, each to be counted. What stands
+// before the run is looked for instead, if it is rare enough.
+std::optional<CountedEnd> counted_anchor(const RedactionRule& rule) {
+  constexpr std::size_t kShortestRun = 8, kRareLetters = 3;
+  if (rule.kind != RuleKind::token) return std::nullopt;
+  const auto end = counted_end(rule.anchor);
+  if (!end || end->least < kShortestRun || end->least != end->most) return std::nullopt;
+  const std::string_view head = end->before.substr(0, end->before.find_first_of("[({\\|"));
+  return head.size() >= kRareLetters ? end : std::nullopt;
+}
+
 ReadyRule ready_rule(const RedactionRule& rule) {
   RE2::Options options(RE2::Quiet);
   options.set_encoding(RE2::Options::EncodingLatin1);
   options.set_longest_match(true);
   options.set_case_sensitive(rule.kind != RuleKind::context &&
                              (rule.checks & check::kCaseless) == 0);
-  ReadyRule ready{.rule = &rule};
+  ReadyRule ready{.rule = &rule, .anchor = rule.anchor};
+  const auto count = [&](const CountedEnd& end) {
+    ready.counted = {class_of(end.chars, options), end.least, end.most};
+  };
   std::string rest(rule.rest);
   if (const auto tail = tail_of(rule.rest)) {
     ready.tail = class_of(tail->chars, options);
@@ -435,6 +469,13 @@ ReadyRule ready_rule(const RedactionRule& rule) {
     }
     if (tail->least != "0") rest.append(tail->chars).append("{").append(tail->least).append("}");
     if (!only_group) rest.append(tail->behind);
+  }
+  if (const auto end = counted_anchor(rule)) {
+    ready.anchor = end->before;
+    count(*end);
+  } else if (const auto all = counted_end(rest); all && all->before.empty() && !ready.group) {
+    count(*all);
+    rest.clear();
   }
   if (!rest.empty()) ready.rest = std::make_unique<RE2>(rest, options);
   return ready;

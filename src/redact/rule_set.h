@@ -70,10 +70,19 @@ struct OwnForm {
 inline constexpr std::size_t kLongestMarker = 64;
 inline constexpr std::size_t kLongestPattern = 1024;
 
-// A built-in rule, its regular expression if it has one, and what its text ends with: any number of
-// characters of a class, whose runs are remembered instead of matched again and again.
+// So many characters of a class.
+struct Counted {
+  CharClass chars;
+  std::size_t least = 0, most = 0;
+};
+
+// A built-in rule, its regular expression if it has one, and the parts of both whose runs are
+// remembered instead of matched again and again: characters of a class behind the anchor, and what
+// the text ends with, which is any number of them.
 struct ReadyRule {
   const RedactionRule* rule = nullptr;
+  std::string_view anchor;  // that of the rule up to `counted`
+  std::optional<Counted> counted;
   std::unique_ptr<RE2> rest;
   std::optional<CharClass> tail;
   // What is taken out is the tail alone, and so many characters before it. Cheaper than a group.
