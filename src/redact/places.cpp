@@ -249,7 +249,8 @@ std::optional<Found> email_at(const Sight& sight) {
   const char last = before(sight);
   if (is_alnum(last)) return std::nullopt;  // longer than a local part may be
   const std::size_t at = sight.text.find('@', sight.at);
-  if (at == std::string_view::npos || at == sight.at) return std::nullopt;
+  if (at == std::string_view::npos || at == sight.at || !is_alnum(sight[at + 1]))
+    return std::nullopt;
   std::size_t end = skip_while(sight, at + 1, kLongestDomain,
                                [](char c) { return is_alnum(c) || c == '-' || c == '.'; });
   if (reaches_marker(sight, end)) return std::nullopt;

@@ -177,6 +177,7 @@ struct Redactor::State {
     if (expression.of == Of::rule) {
       const RedactionRule& rule = *expression.ready->rule;
       if (expression.width == 0) {
+        if (rule.kind == RuleKind::email) ++end;  // what follows the sign is seen later
         begin = base + variable_begin(rule.kind, index(end));
         if (begin > 0 && goes_on_before(rule.kind, at(begin - 1))) return;
         Offset& last = last_begin[id];

@@ -437,6 +437,21 @@ std::optional<CountedEnd> counted_end(std::string_view pattern) {
   return end;
 }
 
+// How many characters an expression asks for by their names, not by a class or one of several.
+std::size_t literal_letters(std::string_view pattern) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    constexpr std::string_view kOpen = "[({", kClose = "])}";
+    if (const std::size_t kind = kOpen.find(pattern[i]); kind != std::string_view::npos) {
+      i = pattern.find(kClose[kind], i);
+    } else {
+      if (pattern[i] == '\\') ++i;
+      ++count;
+    }
+  }
+  return count;
+}
+
 // The scanner is slow where runs of a class begin again and again, each to be counted. What stands
 // before the run is looked for instead, if it is rare enough.
 std::optional<CountedEnd> counted_anchor(const RedactionRule& rule) {
@@ -444,8 +459,7 @@ std::optional<CountedEnd> counted_anchor(const RedactionRule& rule) {
   if (rule.kind != RuleKind::token) return std::nullopt;
   const auto end = counted_end(rule.anchor);
   if (!end || end->least < kShortestRun || end->least != end->most) return std::nullopt;
-  const std::string_view head = end->before.substr(0, end->before.find_first_of("[({\\|"));
-  return head.size() >= kRareLetters ? end : std::nullopt;
+  return literal_letters(end->before) >= kRareLetters ? end : std::nullopt;
 }
 
 ReadyRule ready_rule(const RedactionRule& rule) {
