@@ -34,10 +34,10 @@ constexpr Sequences kSequences = [] {
 }();
 constexpr unsigned kJointBits = (1u << std::size(kJoints)) - 1;
 
-// Of a character: its kinds, and of which sequences it is the first, second or third character.
-struct Signs {
-  std::uint16_t kinds = 0, first = 0, second = 0, third = 0;
-};
+// Of a character: its kinds, and of which sequences it is the first, second or third character; in
+// lanes of one word, so that the whole is a few instructions for each character.
+using Signs = std::uint64_t;
+constexpr unsigned kLane = 16, kFirst = kLane, kSecond = 2 * kLane, kThird = 3 * kLane;
 
 constexpr unsigned kinds_of(char c) {
   using namespace made_of;
@@ -64,43 +64,52 @@ constexpr auto kSigns = [] {
   std::array<Signs, 256> table{};
   for (int i = 0; i < 256; ++i) {
     const char c = static_cast<char>(i);
-    Signs& signs = table[static_cast<std::size_t>(i)];
-    signs.kinds = static_cast<std::uint16_t>(kinds_of(c));
-    for (std::size_t bit = 0; bit < kSequences.count; ++bit) {
-      const std::string_view sequence = kSequences.all[bit];
-      const auto is = [&](std::size_t at) {
-        return static_cast<std::uint16_t>(
-            at < sequence.size() && sequence[at] == to_lower(c) ? 1u << bit : 0u);
-      };
-      signs.first |= is(0);
-      signs.second |= is(1);
-      signs.third |= is(2);
-    }
+    Signs signs = kinds_of(c);
+    for (std::size_t bit = 0; bit < kSequences.count; ++bit)
+      for (std::size_t at = 0; at < kSequences.all[bit].size(); ++at)
+        if (kSequences.all[bit][at] == to_lower(c)) signs |= Signs{1} << (kLane * (at + 1) + bit);
+    table[static_cast<std::size_t>(i)] = signs;
   }
   return table;
 }();
 
+Signs signs_of(char c) {
+  return kSigns[static_cast<unsigned char>(c)];
+}
+
+constexpr Signs lane(unsigned shift) {
+  return Signs{0xFFFF} << shift;
+}
+
+// Whether one of the words stands in the text, which has the beginning of one.
+bool has_placeholder(std::string_view text) {
+  for (std::size_t i = 0; i + kBeginning <= text.size(); ++i) {
+    const Signs found = signs_of(text[i]) << (kThird - kFirst) &
+                        signs_of(text[i + 1]) << (kThird - kSecond) & signs_of(text[i + 2]);
+    if ((found & lane(kThird)) == 0) continue;
+    const std::string_view rest = text.substr(i);
+    if (std::ranges::any_of(kPlaceholders,
+                            [&](std::string_view word) { return begins_caseless(rest, word); }))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Makeup makeup_of(std::string_view text) {
-  Makeup made;
-  unsigned pairs = 0;   // that have been seen
-  unsigned first = 0;   // of which sequences the last character is the first
-  unsigned second = 0;  // of which sequences the last two characters are the beginning
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const Signs& signs = kSigns[static_cast<unsigned char>(text[i])];
-    made.kinds |= signs.kinds;
-    if ((second & signs.third) != 0 && !made.placeholder_word) {
-      const std::string_view rest = text.substr(i + 1 - kBeginning);
-      made.placeholder_word = std::ranges::any_of(
-          kPlaceholders, [&](std::string_view word) { return begins_caseless(rest, word); });
-    }
-    second = first & signs.second;
-    pairs |= second;
-    first = signs.first;
+  Signs all = 0, first = 0, second = 0;  // of the last character, and of the last two
+  for (const char c : text) {
+    const Signs signs = signs_of(c);
+    const Signs pair = first << kLane & signs & lane(kSecond);
+    const Signs three = second << kLane & signs & lane(kThird);
+    all |= (signs & lane(0)) | pair | three;
+    first = signs & lane(kFirst);
+    second = pair;
   }
-  made.joint = (pairs & kJointBits) != 0;
-  return made;
+  return {.kinds = static_cast<unsigned>(all & lane(0)),
+          .joint = (all >> kSecond & kJointBits) != 0,
+          .placeholder_word = (all & lane(kThird)) != 0 && has_placeholder(text)};
 }
 
 }  // namespace sallyport
