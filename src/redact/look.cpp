@@ -112,12 +112,14 @@ std::optional<Found> context_at(const Sight& sight, const ReadyRule& ready) {
   return found;
 }
 
+// authorization, tokenizer, keyboard
+bool word_goes_on(char last, char next) {
+  return ((is_lower(last) && is_lower(next)) || (is_upper(last) && is_upper(next))) &&
+         to_lower(next) != 's';
+}
+
 std::optional<Found> assignment_at(const Sight& sight, const ReadyRule& ready) {
-  // The word goes on: authorization, tokenizer, keyboard.
-  const char last = sight.text[sight.after - 1], next = sight[sight.after];
-  if (((is_lower(last) && is_lower(next)) || (is_upper(last) && is_upper(next))) &&
-      to_lower(next) != 's')
-    return std::nullopt;
+  if (word_goes_on(sight.text[sight.after - 1], sight[sight.after])) return std::nullopt;
   const auto assigned = assigned_value(sight);
   if (!assigned) return std::nullopt;
   const Found& value = assigned->value;
@@ -161,6 +163,19 @@ std::optional<Found> looked_at(const Sight& sight, const ReadyRule& ready) {
 }
 
 }  // namespace
+
+bool may_go_on(const ReadyRule& ready, char last, char next) {
+  switch (ready.rule->kind) {
+    case RuleKind::token:
+      return !ready.counted || ready.counted->least == 0 || ready.counted->chars(next);
+    case RuleKind::assignment:
+      return !word_goes_on(last, next);
+    case RuleKind::email:
+      return is_alnum(next);
+    default:
+      return true;
+  }
+}
 
 std::optional<Found> rule_at(const Sight& sight, const ReadyRule& ready) {
   const bool place = ready.rule->group != RedactionGroup::secrets;

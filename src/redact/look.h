@@ -8,6 +8,9 @@
 
 namespace sallyport {
 
+// Whether rule_at() may find something where an anchor that ends with `last` is followed by `next`.
+[[nodiscard]] bool may_go_on(const ReadyRule& ready, char last, char next);
+
 [[nodiscard]] std::optional<Found> rule_at(const Sight& sight, const ReadyRule& ready);
 
 // What of a find that reached the end of its window goes on at `sight.at`.
