@@ -183,8 +183,8 @@ std::size_t value_begin(const Sight& sight, SeenName& seen) {
   return skip_scheme(sight, i);
 }
 
-SeenName read_name(const Sight& sight, std::size_t word_end, std::size_t end) {
-  SeenName seen;
+void read_name(const Sight& sight, std::size_t word_end, std::size_t end, SeenName& seen) {
+  seen = {};
   std::size_t begin = sight.at;
   while (begin > 0 && sight.at - begin < kLongestName && is_name(sight.text[begin - 1]))
     --begin;
@@ -203,7 +203,6 @@ SeenName read_name(const Sight& sight, std::size_t word_end, std::size_t end) {
   const std::size_t depends = std::max(seen.signs_end, assigned.value.begin) + kFurthest;
   const bool all_stars = seen.signs_end < sight.text.size() && sight.text[seen.signs_end] == '*';
   if (depends <= sight.text.size() && !all_stars) seen.depends = depends;
-  return seen;
 }
 
 }  // namespace
@@ -217,7 +216,7 @@ std::optional<Assigned> assigned_value(const Sight& sight) {
   if (i >= sight.text.size() || is_name(sight.text[i])) return std::nullopt;
 
   SeenName& seen = sight.recall->seen_name();
-  if (!is_same_name(sight, seen, i)) seen = read_name(sight, word_end, i);
+  if (!is_same_name(sight, seen, i)) read_name(sight, word_end, i, seen);
   if (seen.assigned.value.begin == 0) return std::nullopt;
   Assigned assigned = seen.assigned;
   assigned.name = sight.text.substr(seen.name.begin, i - seen.name.begin);

@@ -37,7 +37,7 @@ constexpr unsigned kJointBits = (1u << std::size(kJoints)) - 1;
 // Of a character: its kinds, and of which sequences it is the first, second or third character; in
 // lanes of one word, so that the whole is a few instructions for each character.
 using Signs = std::uint64_t;
-constexpr unsigned kLane = 16, kFirst = kLane, kSecond = 2 * kLane, kThird = 3 * kLane;
+constexpr unsigned kLane = 16, kKinds = 0, kFirst = kLane, kSecond = 2 * kLane, kThird = 3 * kLane;
 
 constexpr unsigned kinds_of(char c) {
   using namespace made_of;
@@ -98,16 +98,14 @@ bool has_placeholder(std::string_view text) {
 }  // namespace
 
 Makeup makeup_of(std::string_view text) {
-  Signs all = 0, first = 0, second = 0;  // of the last character, and of the last two
+  // Of the last characters: the kinds, and of which sequences they are the first one, two or three.
+  // Shifted by a lane, what has begun meets what would go on with it.
+  Signs last = 0, all = 0;
   for (const char c : text) {
-    const Signs signs = signs_of(c);
-    const Signs pair = first << kLane & signs & lane(kSecond);
-    const Signs three = second << kLane & signs & lane(kThird);
-    all |= (signs & lane(0)) | pair | three;
-    first = signs & lane(kFirst);
-    second = pair;
+    last = (last << kLane | lane(kKinds) | lane(kFirst)) & signs_of(c);
+    all |= last;
   }
-  return {.kinds = static_cast<unsigned>(all & lane(0)),
+  return {.kinds = static_cast<unsigned>(all & lane(kKinds)),
           .joint = (all >> kSecond & kJointBits) != 0,
           .placeholder_word = (all & lane(kThird)) != 0 && has_placeholder(text)};
 }

@@ -4,7 +4,7 @@
 
 namespace sallyport {
 
-std::size_t Recall::run_end(std::string_view text, std::size_t i, const CharClass& chars) {
+std::size_t Recall::find_run_end(std::string_view text, std::size_t i, const CharClass& chars) {
   if (runs_.size() <= chars.number) runs_.resize(chars.number + 1);
   Run& run = runs_[chars.number];
   const auto scan = [&](std::size_t from, std::size_t to) {

@@ -2,6 +2,7 @@
 // hostile text has many anchors, and what may follow each of them overlaps.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +41,14 @@ inline constexpr std::uint32_t kBareValue = 0, kEnvValue = 1, kToken = 2, kCooki
 class Recall {
  public:
   // The first place from `i` on that has no character of the class, or the end of the text.
-  [[nodiscard]] std::size_t run_end(std::string_view text, std::size_t i, const CharClass& chars);
+  [[nodiscard]] std::size_t run_end(std::string_view text, std::size_t i, const CharClass& chars) {
+    if (chars.number < runs_.size()) {
+      const Run& run = runs_[chars.number];
+      if (run.begin <= i && i <= run.end && (run.end >= text.size() || !chars(text[run.end])))
+        return std::min(run.end, text.size());
+    }
+    return find_run_end(text, i, chars);
+  }
 
   // Whether the line up to `at` has the word, at most 200 characters before it.
   [[nodiscard]] bool line_has(std::string_view text, std::size_t at, std::string_view word);
@@ -57,6 +65,9 @@ class Recall {
   void forget();
 
  private:
+  [[nodiscard]] std::size_t find_run_end(std::string_view text, std::size_t i,
+                                         const CharClass& chars);
+
   struct Run {
     std::size_t begin = 0, end = 0;  // all characters between are of the class
   };
