@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 
 #include "redact/sight.h"
@@ -16,7 +17,7 @@ constexpr std::string_view kPlaceholders[] = {
 constexpr std::string_view kJoints[] = {"::", "->"};
 
 // The beginnings of those words, and the joints: each has a bit.
-constexpr std::size_t kBeginning = 3, kMostBeginnings = 16;
+constexpr std::size_t kBeginning = 4, kMostBeginnings = 16;
 struct Sequences {
   std::array<std::string_view, kMostBeginnings> all{};
   std::size_t count = 0;
@@ -34,10 +35,15 @@ constexpr Sequences kSequences = [] {
 }();
 constexpr unsigned kJointBits = (1u << std::size(kJoints)) - 1;
 
-// Of a character: its kinds, and of which sequences it is the first, second or third character; in
-// lanes of one word, so that the whole is a few instructions for each character.
+// Of a character: of which sequences it is the first, second, third or fourth character, each in a
+// lane of its own, and above them its kinds. In one word, so that it takes few instructions.
 using Signs = std::uint64_t;
-constexpr unsigned kLane = 16, kKinds = 0, kFirst = kLane, kSecond = 2 * kLane, kThird = 3 * kLane;
+constexpr std::size_t kLane = kSequences.count, kKinds = kBeginning * kLane;
+constexpr Signs lane(std::size_t number) {
+  return ((Signs{1} << kLane) - 1) << (number * kLane);
+}
+constexpr Signs kAllKinds = Signs{made_of::kAll} << kKinds;
+static_assert(kKinds + std::bit_width(made_of::kAll) <= 64);
 
 constexpr unsigned kinds_of(char c) {
   using namespace made_of;
@@ -64,10 +70,10 @@ constexpr auto kSigns = [] {
   std::array<Signs, 256> table{};
   for (int i = 0; i < 256; ++i) {
     const char c = static_cast<char>(i);
-    Signs signs = kinds_of(c);
+    Signs signs = Signs{kinds_of(c)} << kKinds;
     for (std::size_t bit = 0; bit < kSequences.count; ++bit)
       for (std::size_t at = 0; at < kSequences.all[bit].size(); ++at)
-        if (kSequences.all[bit][at] == to_lower(c)) signs |= Signs{1} << (kLane * (at + 1) + bit);
+        if (kSequences.all[bit][at] == to_lower(c)) signs |= Signs{1} << (kLane * at + bit);
     table[static_cast<std::size_t>(i)] = signs;
   }
   return table;
@@ -77,37 +83,33 @@ Signs signs_of(char c) {
   return kSigns[static_cast<unsigned char>(c)];
 }
 
-constexpr Signs lane(unsigned shift) {
-  return Signs{0xFFFF} << shift;
+}  // namespace
+
+Makeup makeup_of(std::string_view text) {
+  // The kinds of the last character, and which sequences it and those before it are the beginning
+  // of: shifted by a lane, what has begun meets what would go on with it.
+  Signs last = 0, all = 0;
+  for (const char c : text) {
+    last = (last << kLane | lane(0) | kAllKinds) & signs_of(c);
+    all |= last;
+  }
+  return {.kinds = static_cast<unsigned>(all >> kKinds),
+          .joint = (all >> kLane & kJointBits) != 0,
+          .like_placeholder = (all & lane(kBeginning - 1)) != 0};
 }
 
-// Whether one of the words stands in the text, which has the beginning of one.
 bool has_placeholder(std::string_view text) {
   for (std::size_t i = 0; i + kBeginning <= text.size(); ++i) {
-    const Signs found = signs_of(text[i]) << (kThird - kFirst) &
-                        signs_of(text[i + 1]) << (kThird - kSecond) & signs_of(text[i + 2]);
-    if ((found & lane(kThird)) == 0) continue;
+    Signs begun = lane(0);
+    for (std::size_t at = 0; at < kBeginning; ++at)
+      begun &= signs_of(text[i + at]) >> (kLane * at);
+    if (begun == 0) continue;
     const std::string_view rest = text.substr(i);
     if (std::ranges::any_of(kPlaceholders,
                             [&](std::string_view word) { return begins_caseless(rest, word); }))
       return true;
   }
   return false;
-}
-
-}  // namespace
-
-Makeup makeup_of(std::string_view text) {
-  // Of the last characters: the kinds, and of which sequences they are the first one, two or three.
-  // Shifted by a lane, what has begun meets what would go on with it.
-  Signs last = 0, all = 0;
-  for (const char c : text) {
-    last = (last << kLane | lane(kKinds) | lane(kFirst)) & signs_of(c);
-    all |= last;
-  }
-  return {.kinds = static_cast<unsigned>(all & lane(kKinds)),
-          .joint = (all >> kSecond & kJointBits) != 0,
-          .placeholder_word = (all & lane(kThird)) != 0 && has_placeholder(text)};
 }
 
 }  // namespace sallyport

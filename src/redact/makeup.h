@@ -16,16 +16,20 @@ inline constexpr unsigned kDigit = 1u << 0, kLower = 1u << 1, kUpper = 1u << 2, 
     kNotHex = 1u << 10,                        // nor a hyphen
     kNotBase64 = 1u << 11,                     // of either alphabet
     kNotDate = 1u << 12;                       // what dates and versions have none of
+inline constexpr unsigned kAll = (kNotDate << 1) - 1;
 }  // namespace made_of
 
 struct Makeup {
   unsigned kinds = 0;             // of all characters
   bool joint = false;             // has :: or ->
-  bool placeholder_word = false;  // has a word like `changeme`
+  bool like_placeholder = false;  // may have a word like `changeme`
 
   [[nodiscard]] bool has(unsigned any_of) const { return (kinds & any_of) != 0; }
 };
 
 [[nodiscard]] Makeup makeup_of(std::string_view text);
+
+// Whether a word like `changeme` stands in the text.
+[[nodiscard]] bool has_placeholder(std::string_view text);
 
 }  // namespace sallyport

@@ -322,6 +322,7 @@ struct Redactor::State {
     if (!taken->goes_on || kind == RuleKind::key_block) return false;
     if (kind == RuleKind::cookie && taken->kind != RuleKind::cookie) return false;
     const auto marker_behind = [&](Offset offset) {
+      if (markers.empty()) return scanned;
       const auto next = std::ranges::upper_bound(markers, offset, {}, &Found::end);
       return next == markers.end() ? scanned : Offset{next->begin};
     };
