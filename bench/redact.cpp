@@ -215,7 +215,7 @@ void measure_rules(const Rules& rules) {
     for (const RedactionRule& rule : table)
       for (const std::string& anchor : anchors_of(rule))
         for (const std::string_view behind : {"", " ", "=", ": ", "=\"", "\n", "=a1B ", "a", ".",
-                                              "/", "@a.", ":a@", "='\\", "_", "-"}) {
+                                              "/", "@a.", ":a@", "='\\", "_", "-", ":=", "=@"}) {
           std::string piece = anchor + std::string(behind);
           const Speed speed = speed_of(rules, repeated(piece, kSize), 1);
           all.emplace_back(speed, std::move(piece));
@@ -281,6 +281,15 @@ const Row kHostile[] = {
     {"many names", is("x-auth-token=access_key_secret=")},
     {"names in one value", is("password=a1token=a1api_key=a1")},
     {"names and at signs", is("apikey:a@")},
+    {"names and odd signs", is("pass:=")},
+    {"names and odd signs, too", is("pass=@")},
+    {"names within a name", is("_authtoken:oci_auth_token_authtoken_authtoken:-oci_auth_token")},
+    {"names within a quoted value",
+     is("_authtoken_authtoken=\"accesskeysecretToci_auth_token..ex")},
+    {"names as addresses", is("auth@a.")},
+    {"beginnings of tokens", is("EAAAEAAAs")},
+    {"beginnings of one token", is("AIza")},
+    {"colons", is(":")},
     {"eyJ tokens", is("eyJhbGciOiJ eyJhbGciOiJIUzI1.eyJx ")},
     {"eyJ in one word", is("eyJhbGciOiJI-")},
     {"addresses", is("1.1.1.1 ::1 a@b.cc 1.2.3.4.5 ")},
