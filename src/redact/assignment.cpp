@@ -207,6 +207,14 @@ void read_name(const Sight& sight, std::size_t word_end, std::size_t end, SeenNa
 
 }  // namespace
 
+bool may_assign(char last, char next) {
+  // More of the name, or what skip_sign() and those before it go on with.
+  static constexpr CharTable kNext = table_of([](char c) {
+    return is_name(c) || is_quote(c) || is_blank(c) || std::string_view("\\]*=!:>(").contains(c);
+  });
+  return !is_name(last) || kNext[static_cast<unsigned char>(next)];
+}
+
 std::optional<Assigned> assigned_value(const Sight& sight) {
   const std::size_t word_end = skip_name(sight, sight.at);
   std::size_t i = word_end;

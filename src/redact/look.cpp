@@ -164,14 +164,18 @@ std::optional<Found> looked_at(const Sight& sight, const ReadyRule& ready) {
 
 }  // namespace
 
-bool may_go_on(const ReadyRule& ready, char last, char next) {
+bool may_go_on(const ReadyRule& ready, std::string_view text, std::size_t end) {
+  if (end >= text.size() || end == 0) return true;
+  const char last = text[end - 1], next = text[end];
   switch (ready.rule->kind) {
     case RuleKind::token:
       return !ready.counted || ready.counted->least == 0 || ready.counted->chars(next);
+    case RuleKind::context:
+      return may_assign(last, next);
     case RuleKind::assignment:
-      return !word_goes_on(last, next);
+      return !word_goes_on(last, next) && may_assign(last, next);
     case RuleKind::email:
-      return is_alnum(next);
+      return may_be_domain(text.substr(end));
     default:
       return true;
   }

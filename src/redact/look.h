@@ -8,8 +8,9 @@
 
 namespace sallyport {
 
-// Whether rule_at() may find something where an anchor that ends with `last` is followed by `next`.
-[[nodiscard]] bool may_go_on(const ReadyRule& ready, char last, char next);
+// Whether rule_at() may find something at an anchor that ends at `end`, as far as the text is
+// known.
+[[nodiscard]] bool may_go_on(const ReadyRule& ready, std::string_view text, std::size_t end);
 
 [[nodiscard]] std::optional<Found> rule_at(const Sight& sight, const ReadyRule& ready);
 

@@ -37,6 +37,9 @@ constexpr bool is_file_name(char c) {
 constexpr bool is_local(char c) {
   return is_alnum(c) || c == '.' || c == '_' || c == '%' || c == '+' || c == '-';
 }
+constexpr bool is_domain(char c) {
+  return is_alnum(c) || c == '-' || c == '.';
+}
 constexpr bool is_address(char c) {
   return is_hex(c) || c == ':' || c == '.';
 }
@@ -108,6 +111,12 @@ std::size_t email_begin(std::string_view text, std::size_t end) {
   while (begin < end - 3 && !is_alnum(text[begin]) && text[begin] != '_')
     ++begin;
   return begin;
+}
+
+bool may_be_domain(std::string_view text) {
+  if (!text.empty() && !is_alnum(text[0])) return false;
+  const auto end = std::ranges::find_if_not(text, is_domain);
+  return end == text.end() || std::ranges::find(text.begin(), end, '.') != end;
 }
 
 std::optional<Found> home_dir_at(const Sight& sight) {
@@ -251,8 +260,7 @@ std::optional<Found> email_at(const Sight& sight) {
   const std::size_t at = sight.text.find('@', sight.at);
   if (at == std::string_view::npos || at == sight.at || !is_alnum(sight[at + 1]))
     return std::nullopt;
-  std::size_t end = skip_while(sight, at + 1, kLongestDomain,
-                               [](char c) { return is_alnum(c) || c == '-' || c == '.'; });
+  std::size_t end = skip_while(sight, at + 1, kLongestDomain, is_domain);
   if (reaches_marker(sight, end)) return std::nullopt;
   while (end > at && !is_alnum(sight.text[end - 1]))
     --end;

@@ -18,6 +18,9 @@ inline constexpr std::size_t kFurthestBack = 72;
 [[nodiscard]] std::size_t email_begin(std::string_view text, std::size_t end);
 
 // What is found at the anchor, if it is such a thing and not a look-alike.
+// Whether an address may go on so behind its sign, as far as the text is known.
+[[nodiscard]] bool may_be_domain(std::string_view text);
+
 [[nodiscard]] std::optional<Found> home_dir_at(const Sight& sight);
 [[nodiscard]] std::optional<Found> temp_dir_at(const Sight& sight);
 [[nodiscard]] std::optional<Found> ip_v4_at(const Sight& sight);

@@ -8,9 +8,11 @@ std::size_t Recall::find_run_end(std::string_view text, std::size_t i, const Cha
   if (runs_.size() <= chars.number) runs_.resize(chars.number + 1);
   Run& run = runs_[chars.number];
   const auto scan = [&](std::size_t from, std::size_t to) {
-    while (from < to && chars(text[from]))
-      ++from;
-    return from;
+    const char* at = text.data() + from;
+    const char* const end = text.data() + to;
+    while (at < end && chars(*at))
+      ++at;
+    return static_cast<std::size_t>(at - text.data());
   };
   if (i >= text.size()) return text.size();
   if (i < run.begin) {

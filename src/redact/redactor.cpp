@@ -176,7 +176,7 @@ struct Redactor::State {
     Offset begin = end - std::min<Offset>(end, expression.width);
     if (expression.of == Of::rule) {
       // What follows may have come with the same piece.
-      if (index(end) < buffer.size() && !may_go_on(*expression.ready, at(end - 1), at(end))) return;
+      if (!may_go_on(*expression.ready, buffer, index(end))) return;
       const RedactionRule& rule = *expression.ready->rule;
       if (expression.width == 0) {
         if (rule.kind == RuleKind::email) ++end;  // what follows the sign is seen later
