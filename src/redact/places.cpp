@@ -152,12 +152,17 @@ std::optional<Found> temp_dir_at(const Sight& sight) {
   std::size_t begin = sight.at;
   if (anchor.starts_with('\\')) {
     // C:\Users\x\AppData\Local\Temp\y: all of it from the drive on.
-    const std::size_t path = back_while(
-        sight.text, sight.at, 60, [](char c) { return is_file_name(c) || c == '\\' || c == ':'; });
-    if (const std::size_t drive = sight.text.substr(path, sight.at - path).find(":\\");
-        drive != std::string_view::npos && drive > 0 &&
-        (path + drive < 2 || !is_alnum(sight.text[path + drive - 2])))
-      begin = path + drive - 1;
+    static constexpr CharTable kPath =
+        table_of([](char c) { return is_file_name(c) || c == '\\' || c == ':'; });
+    constexpr std::size_t kLongestPath = 60;
+    const std::size_t most = sight.at - std::min(sight.at, kLongestPath);
+    std::size_t colon = sight.at;  // the first one in front of a backslash
+    std::size_t path = sight.at;
+    for (; path > most && kPath[static_cast<unsigned char>(sight.text[path - 1])]; --path)
+      if (sight.text[path - 1] == ':' && sight.text[path] == '\\' && path < sight.at)
+        colon = path - 1;
+    if (colon < sight.at && colon > path && (colon < 2 || !is_alnum(sight.text[colon - 2])))
+      begin = colon - 1;
   } else if (!begins_path(sight)) {
     return std::nullopt;
   } else {
