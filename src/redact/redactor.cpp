@@ -50,6 +50,9 @@ class NearlySorted {
     all_[at] = thing;
   }
 
+  [[nodiscard]] const Thing& back() const { return all_.back(); }
+  void pop_back() { all_.pop_back(); }
+
   void pop() {
     constexpr std::size_t kMostGone = 8192;
     if (++head_ == all_.size()) {
@@ -396,9 +399,13 @@ struct Redactor::State {
     if (kind == RuleKind::key_block) return false;
     Offset& noted = kind == RuleKind::cookie ? noted_cookie : noted_token;
     const std::string_view text = std::string_view(buffer).substr(0, found.end);
-    if (noted > base + found.begin && noted <= base + found.end &&
-        recall.run_end(text, index(noted), goes_on_with(kind)) == text.size())
-      return true;
+    if (noted > base + found.begin && noted <= base + found.end) {
+      if (recall.run_end(text, index(noted), goes_on_with(kind)) == text.size()) return true;
+      // How the earlier one goes on lies within this find: it need not be looked at.
+      if (!continued.empty() && continued.back().begin == noted &&
+          &covered_of(expression_of(continued.back())) == &covered_of(expression))
+        continued.pop_back();
+    }
     noted = base + found.end;
     return false;
   }
