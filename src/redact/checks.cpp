@@ -55,22 +55,26 @@ bool passes_luhn(std::string_view number) {
   return sum % 10 == 0;
 }
 
-double entropy_of(std::string_view text) {
+bool has_entropy(std::string_view text, double bits) {
   static const auto kLog2 = [] {
     std::array<double, 256> logs{};
     for (std::size_t i = 1; i < logs.size(); ++i)
       logs[i] = std::log2(static_cast<double>(i));
     return logs;
   }();
-  if (text.empty()) return 0;
+  if (text.empty()) return bits <= 0;
   text = text.substr(0, kLog2.size() - 1);  // what is longer is told by its beginning
   std::array<std::uint8_t, 256> counts{};
+  std::size_t different = 0;
   for (const char c : text)
-    ++counts[static_cast<unsigned char>(c)];
+    different += counts[static_cast<unsigned char>(c)]++ == 0 ? 1 : 0;
+  // No text has more than one in which all characters are equally often: few need the sum.
+  constexpr double kRounding = 1e-6;
+  if (kLog2[different] + kRounding < bits) return false;
   double sum = 0;
   for (const char c : text)
     sum += kLog2[counts[static_cast<unsigned char>(c)]];
-  return kLog2[text.size()] - sum / static_cast<double>(text.size());
+  return kLog2[text.size()] - sum / static_cast<double>(text.size()) >= bits;
 }
 
 bool is_mixed(std::string_view text) {

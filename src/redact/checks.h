@@ -10,8 +10,8 @@ namespace sallyport {
 // The check digit of card numbers is right; everything but digits is passed over.
 [[nodiscard]] bool passes_luhn(std::string_view number);
 
-// Bits per character, of the characters as they are distributed in the text.
-[[nodiscard]] double entropy_of(std::string_view text);
+// Has at least so many bits per character, of the characters as they are distributed in the text.
+[[nodiscard]] bool has_entropy(std::string_view text, double bits);
 
 // Has a letter, a digit and at least six different characters.
 [[nodiscard]] bool is_mixed(std::string_view text);

@@ -35,7 +35,7 @@ bool passes(const Sight& sight, const Found& found, unsigned checks) {
   if ((checks & check::kMixed) != 0 &&
       (sight.run_end(found.begin, kNoLetter) >= found.end || !is_mixed(text)))
     return false;
-  if ((checks & check::kEntropy) != 0 && entropy_of(text) < 3.5) return false;
+  if ((checks & check::kEntropy) != 0 && !has_entropy(text, 3.5)) return false;
   return true;
 }
 

@@ -105,13 +105,13 @@ bool speaks_about(const Assigned& assigned) {
 bool is_expression(std::string_view value, const Makeup& makeup) {
   if (makeup.has(kBracket) || makeup.joint) return true;
   if (is_digit(value[0]) || makeup.has(kOther | kHyphen)) return false;
-  return makeup.has(kDot) && entropy_of(value) < 4.0;
+  return makeup.has(kDot) && !has_entropy(value, 4.0);
 }
 
 bool is_path_or_url(std::string_view value) {
   if (begins_caseless(value, "http://") || begins_caseless(value, "https://")) return true;
   if (value.starts_with("./") || value.starts_with("../") || value.starts_with("~/")) return true;
-  return value.starts_with('/') && (value.size() < 24 || entropy_of(value) < 4.2);
+  return value.starts_with('/') && (value.size() < 24 || !has_entropy(value, 4.2));
 }
 
 bool is_date_or_version(std::string_view value, const Makeup& makeup) {
@@ -123,7 +123,7 @@ bool looks_random(std::string_view value, const Makeup& makeup) {
   if (value.size() < 20) return false;
   if (!makeup.has(kDigit) || !makeup.has(kLower) || !makeup.has(kUpper)) return false;
   if (!makeup.has(kNotHex) || makeup.has(kNotBase64) || is_path_or_url(value)) return false;
-  return entropy_of(value) >= (value.size() < 28 ? 3.7 : 4.1);
+  return has_entropy(value, value.size() < 28 ? 3.7 : 4.1);
 }
 
 // Letters alone, perhaps with hyphens: a password may be, a token is not unless it is long.
