@@ -25,6 +25,7 @@ std::size_t skip_name(const Sight& sight, std::size_t i) {
 
 // A quote, also as it is written inside a string: \" and \\\". How many characters it has.
 std::size_t quote_at(const Sight& sight, std::size_t i) {
+  if (const char first = sight[i]; first != '\\' && !is_quote(first)) return 0;
   std::size_t length = 0;
   while (length < 3 && i + length < sight.text.size() && sight.text[i + length] == '\\')
     ++length;
@@ -145,7 +146,8 @@ bool begins_line(const Sight& sight, std::size_t name) {
   while (line > 0 && name - line < kMostBlanks &&
          (is_blank(sight.text[line - 1]) || sight.text[line - 1] == '-'))
     --line;
-  if (sight.text.substr(0, line).ends_with("export")) line -= 6;
+  if (line > 0 && sight.text[line - 1] == 't' && sight.text.substr(0, line).ends_with("export"))
+    line -= 6;
   return line == 0 || sight.text[line - 1] == '\n';
 }
 
