@@ -1,6 +1,7 @@
 #include "screen/syntax.h"
 
 #include <tree_sitter/api.h>
+#include <tree_walk.h>
 
 #include <algorithm>
 #include <array>
@@ -126,12 +127,47 @@ bool watch(TSParseState* state) {
 using Parser = std::unique_ptr<TSParser, decltype(&ts_parser_delete)>;
 using Tree = std::unique_ptr<TSTree, decltype(&ts_tree_delete)>;
 
-struct Cursor {
-  explicit Cursor(const TSTree* tree) : at(ts_tree_cursor_new(ts_tree_root_node(tree))) {}
-  ~Cursor() { ts_tree_cursor_delete(&at); }
-  Cursor(const Cursor&) = delete;
-  Cursor& operator=(const Cursor&) = delete;
-  TSTreeCursor at;
+// Makes the flat list while the tree is walked.
+struct Flattening {
+  const Vocabulary& words;
+  std::vector<SyntaxNode>& nodes;
+  std::optional<std::uint32_t>& error_at;
+  std::vector<NodeId> path = {};  // the last node at every depth
+  bool too_deep = false;
+
+  static bool visit(void* self, const WalkedNode* node) {
+    return static_cast<Flattening*>(self)->add(*node);
+  }
+
+  bool add(const WalkedNode& node) {
+    const auto id = static_cast<NodeId>(nodes.size());
+    const bool first = node.depth >= path.size();  // among its siblings
+    if (first) {
+      if (node.depth > kDeepest) {
+        too_deep = true;
+        return false;
+      }
+      path.push_back(id);
+    } else {
+      nodes[path[node.depth]].next = id;
+      path.resize(node.depth + 1);
+      path.back() = id;
+    }
+    const NodeId parent = node.depth == 0 ? kNoNode : path[node.depth - 1];
+    if (first && parent != kNoNode) nodes[parent].first = id;
+    SyntaxNode flat{
+        .kind = node.symbol < words.kinds.size() ? words.kinds[node.symbol] : NodeKind::error,
+        .field = node.field < words.fields.size() ? words.fields[node.field] : NodeField::none,
+        .named = node.named,
+        .has_error = node.has_error,
+        .begin = node.begin,
+        .end = node.end,
+        .parent = parent};
+    if ((flat.kind == NodeKind::error || node.missing) && !error_at) error_at = flat.begin;
+    if (flat.kind == NodeKind::comment) flat.named = false;
+    nodes.push_back(flat);
+    return true;
+  }
 };
 
 }  // namespace
@@ -162,48 +198,13 @@ Result<SyntaxTree> SyntaxTree::parse(std::string_view code, Language language) {
   }
 
   result.nodes_.reserve(ts_node_descendant_count(ts_tree_root_node(tree.get())));
-  Cursor cursor(tree.get());
-  std::vector<NodeId> path;  // the node at every depth above
-  NodeId before = kNoNode;   // the sibling in front
-  for (bool more = true; more;) {
-    const TSNode node = ts_tree_cursor_current_node(&cursor.at);
-    const auto id = static_cast<NodeId>(result.nodes_.size());
-    const TSSymbol symbol = ts_node_symbol(node);
-    const TSFieldId field = ts_tree_cursor_current_field_id(&cursor.at);
-    SyntaxNode flat{.kind = symbol < words.kinds.size() ? words.kinds[symbol] : NodeKind::error,
-                    .field = field < words.fields.size() ? words.fields[field] : NodeField::none,
-                    .named = ts_node_is_named(node),
-                    .has_error = ts_node_has_error(node),
-                    .begin = ts_node_start_byte(node),
-                    .end = ts_node_end_byte(node),
-                    .parent = path.empty() ? kNoNode : path.back()};
-    if ((flat.kind == NodeKind::error || ts_node_is_missing(node)) && !result.error_at_)
-      result.error_at_ = flat.begin;
-    if (flat.kind == NodeKind::comment) flat.named = false;
-    result.nodes_.push_back(flat);
-    if (before != kNoNode)
-      result.nodes_[before].next = id;
-    else if (!path.empty())
-      result.nodes_[path.back()].first = id;
-    if (ts_tree_cursor_goto_first_child(&cursor.at)) {
-      path.push_back(id);
-      before = kNoNode;
-      if (path.size() > kDeepest)
-        return fail(Reason::screen,
-                    "the code is nested more than " + std::to_string(kDeepest) + " levels deep",
-                    "write it flatter");
-      continue;
-    }
-    before = id;
-    while (!ts_tree_cursor_goto_next_sibling(&cursor.at)) {
-      if (!ts_tree_cursor_goto_parent(&cursor.at)) {
-        more = false;
-        break;
-      }
-      before = path.back();
-      path.pop_back();
-    }
-  }
+  Flattening flattening{.words = words, .nodes = result.nodes_, .error_at = result.error_at_};
+  if (!walk_tree(tree.get(), Flattening::visit, &flattening))
+    return fail(Reason::internal, "there is no memory for the syntax tree");
+  if (flattening.too_deep)
+    return fail(Reason::screen,
+                "the code is nested more than " + std::to_string(kDeepest) + " levels deep",
+                "write it flatter");
   if (!result.error_at_ && result.nodes_[0].has_error) result.error_at_ = 0;
   return result;
 }
