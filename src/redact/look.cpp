@@ -39,13 +39,19 @@ bool passes(const Sight& sight, const Found& found, unsigned checks) {
   return true;
 }
 
-// Behind the characters that the rule counts, if they are there.
+bool has_counted(const Sight& sight, std::size_t begin, const Counted& counted) {
+  return sight.run_end(begin, counted.chars) - begin >= counted.least;
+}
+
+// Behind the characters that the rule counts, if they are there and its expression may follow.
 std::optional<std::size_t> behind_counted(const Sight& sight, std::size_t begin,
                                           const ReadyRule& ready) {
-  if (!ready.counted) return begin;
-  const std::size_t count = sight.run_end(begin, ready.counted->chars) - begin;
-  if (count < ready.counted->least) return std::nullopt;
-  return begin + std::min(count, ready.counted->most);
+  if (const auto& counted = ready.counted) {
+    if (!has_counted(sight, begin, *counted)) return std::nullopt;
+    begin += std::min(sight.run_end(begin, counted->chars) - begin, counted->most);
+  }
+  if (ready.rest_begin && !has_counted(sight, begin, *ready.rest_begin)) return std::nullopt;
+  return begin;
 }
 
 std::optional<Found> token_at(const Sight& sight, const ReadyRule& ready) {

@@ -437,6 +437,19 @@ std::optional<CountedEnd> counted_end(std::string_view pattern) {
   return end;
 }
 
+// A class of characters that an expression begins with, and how many of them at least.
+std::optional<CountedEnd> counted_begin(std::string_view pattern) {
+  const std::size_t end = pattern.find(']');
+  if (!pattern.starts_with('[') || pattern.contains('|') || end == std::string_view::npos ||
+      pattern.substr(0, end).contains('\\'))
+    return std::nullopt;
+  CountedEnd begin{.before = {}, .chars = pattern.substr(0, end + 1), .least = 1};
+  const std::string_view behind = pattern.substr(end + 1);
+  if (behind.starts_with('*') || behind.starts_with('?')) return std::nullopt;
+  if (behind.starts_with('{')) begin.least = std::stoul(std::string(behind.substr(1)));
+  return begin;
+}
+
 // How many characters an expression asks for by their names, not by a class or one of several.
 std::size_t literal_letters(std::string_view pattern) {
   std::size_t count = 0;
@@ -492,6 +505,8 @@ ReadyRule ready_rule(const RedactionRule& rule) {
     rest.clear();
   }
   if (!rest.empty()) ready.rest = std::make_unique<RE2>(rest, options);
+  if (const auto begin = counted_begin(rest))
+    ready.rest_begin = {class_of(begin->chars, options), begin->least, begin->least};
   return ready;
 }
 

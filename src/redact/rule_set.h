@@ -84,6 +84,7 @@ struct ReadyRule {
   std::string_view anchor;  // that of the rule up to `counted`
   std::optional<Counted> counted;
   std::unique_ptr<RE2> rest;
+  std::optional<Counted> rest_begin;  // what `rest` begins with at least: told without it
   std::optional<CharClass> tail;
   // What is taken out is the tail alone, and so many characters before it. Cheaper than a group.
   std::optional<std::size_t> group;
