@@ -74,7 +74,10 @@ Task<Carried> splice_rest(Link& from, Link& to, const Pipe& pipe, const Meter& m
                                   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     if (came == 0) co_return Carried::to_the_end;
     if (came < 0) {
-      if (must_wait() && co_await from.until_readable()) continue;
+      if (must_wait()) {
+        co_await from.wait();
+        continue;
+      }
       from.set_failed();
       co_return Carried::failed;
     }
@@ -85,7 +88,9 @@ Task<Carried> splice_rest(Link& from, Link& to, const Pipe& pipe, const Meter& m
                    SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
       if (went > 0) {
         left -= went;
-      } else if (!must_wait() || !co_await to.until_writable()) {
+      } else if (must_wait()) {
+        co_await to.wait_to_write();
+      } else {
         to.set_failed();
         co_return Carried::failed;
       }
@@ -96,15 +101,22 @@ Task<Carried> splice_rest(Link& from, Link& to, const Pipe& pipe, const Meter& m
 // The first bytes as any other; whoever sends more than that gets a pipe.
 Task<Carried> carry_bytes(BufferedLink& from, Link& to, const Meter& meter) {
   constexpr std::uint64_t kWorthAPipe = 256 << 10;
-  auto room = std::make_unique<std::array<char, kPiece>>();
+  std::unique_ptr<std::array<char, kPiece>> room;  // none while nothing comes
   std::uint64_t carried = 0;
   for (;;) {
     std::string_view piece = from.pending;
-    if (piece.empty()) piece = {room->data(), co_await from.link.read(*room)};
+    if (piece.empty()) {
+      if (!room) {
+        co_await from.link.wait();
+        room = std::make_unique_for_overwrite<std::array<char, kPiece>>();
+      }
+      piece = {room->data(), co_await from.link.read(*room)};
+    }
     if (piece.empty()) co_return from.link.failed() ? Carried::failed : Carried::to_the_end;
     if (!meter.take(piece.size())) co_return Carried::too_much;
     if (!co_await to.write(piece)) co_return Carried::failed;
     carried += piece.size();
+    if (from.pending.empty() && piece.size() < kPiece) room.reset();
     from.pending.clear();
     if (carried < kWorthAPipe || from.link.socket() < 0 || to.socket() < 0) continue;
     if (const auto pipe = Pipe::make()) {

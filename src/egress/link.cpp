@@ -20,6 +20,10 @@ class PlainLink final : public Link {
     socket_.non_blocking(true, ignored);
   }
 
+  Task<void> wait() override {
+    co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, kTuple);
+  }
+
   Task<std::size_t> read(std::span<char> room) override {
     const auto [error, size] =
         co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), kTuple);
@@ -53,17 +57,12 @@ class PlainLink final : public Link {
   [[nodiscard]] bool failed() const override { return failed_; }
 
   [[nodiscard]] int socket() override { return socket_.native_handle(); }
-  Task<bool> until_readable() override { return until(asio::socket_base::wait_read); }
-  Task<bool> until_writable() override { return until(asio::socket_base::wait_write); }
+  Task<void> wait_to_write() override {
+    co_await socket_.async_wait(asio::socket_base::wait_write, kTuple);
+  }
   void set_failed() override { failed_ = true; }
 
  private:
-  Task<bool> until(asio::socket_base::wait_type what) {
-    const auto [error] = co_await socket_.async_wait(what, kTuple);
-    if (error) failed_ = true;
-    co_return !error;
-  }
-
   asio::ip::tcp::socket socket_;
   bool failed_ = false;
 };
@@ -75,6 +74,7 @@ std::unique_ptr<Link> plain_link(asio::ip::tcp::socket socket) {
 }
 
 Task<bool> BufferedLink::read_more() {
+  co_await link.wait();
   const std::size_t had = pending.size();
   pending.resize(had + kPiece);
   const std::size_t size = co_await link.read(std::span(pending).subspan(had));

@@ -18,6 +18,8 @@ class Link {
  public:
   virtual ~Link() = default;
 
+  // Until read() has something to say: whoever waits here needs no room for it yet.
+  virtual Task<void> wait() { co_return; }
   // How many bytes came; none: the other side has ended, or the connection has failed().
   virtual Task<std::size_t> read(std::span<char> room) = 0;
   // All of it; false: the connection has failed.
@@ -30,11 +32,10 @@ class Link {
   virtual void reset() = 0;
   [[nodiscard]] virtual bool failed() const = 0;
 
-  // Where the bytes of the connection are those of a socket: it, and until it can be used. What is
-  // done with it directly has failed if the caller says so.
+  // Where the bytes of the connection are those of a socket: it, until it takes more, and what the
+  // caller found out who used it directly.
   [[nodiscard]] virtual int socket() { return -1; }
-  virtual Task<bool> until_readable() { co_return false; }
-  virtual Task<bool> until_writable() { co_return false; }
+  virtual Task<void> wait_to_write() { co_return; }
   virtual void set_failed() {}
 };
 
