@@ -650,7 +650,10 @@ attempt('abstract', abstract)
 print('descriptors', sorted(os.listdir('/proc/self/fd'))[:-1])
 for path in ('/proc/1/fd', '/proc/1/root', '/proc/1/ns/net'):
     attempt(path, lambda: 'open' if (os.listdir(path) if path != '/proc/1/ns/net' else os.open(path, 0)) else '')
-print('processes', sorted(open('/proc/%s/comm' % pid).read().strip() for pid in os.listdir('/proc') if pid.isdigit()))
+def name_of(pid):
+    try: return open('/proc/%s/comm' % pid).read().strip()
+    except OSError: return ''
+print('processes', sorted(name_of(pid) for pid in os.listdir('/proc') if pid.isdigit()))
 print('sockets', [line.split()[-1] for line in open('/proc/net/unix').readlines()[1:]])
 import urllib.request
 print(urllib.request.urlopen('http://api.example.com/').read())
@@ -720,6 +723,23 @@ TEST_P(EgressAttacks, NothingIsLeftOfAKilledCall) {
         std::ranges::count_if(namespaces, [&](const auto& name) { return live.contains(name); }),
         1);
   }
+}
+
+// What a hostile host or cell would have if it took the process over.
+TEST_P(EgressAttacks, TheProcessThatServesACellHasNoPowers) {
+  LiveProcess cell = lab_.start_cell(GetParam(), {"--net", kApi + ":7000,tcp", "--timeout", "60s",
+                                                  "--", kPython, "-c", kHeldOpen, "60"});
+  ASSERT_TRUE(cell.says("held True"));
+  const auto processes = egress_processes_of(cell.pid());
+  ASSERT_THAT(processes, SizeIs(1));
+  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapAmb"})
+    EXPECT_EQ(status_of(processes[0], set), "0000000000000000") << set;
+  if (GetParam() == As::root) EXPECT_EQ(status_of(processes[0], "CapBnd"), "0000000000000000");
+  EXPECT_EQ(status_of(processes[0], "NoNewPrivs"), "1");
+  // Its user's other processes cannot look into it.
+  const std::string memory = "/proc/" + std::to_string(processes[0]) + "/mem";
+  EXPECT_NE(lab_.outside({"cat", memory}, "", As::user).exit_code, 0);
+  EXPECT_THAT(lab_.outside({"cat", memory}, "", As::user).err, HasSubstr("Permission denied"));
 }
 
 // Without the process that serves it a cell has no network; it is told so, and does not hang.

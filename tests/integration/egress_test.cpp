@@ -23,7 +23,7 @@ using Words = std::vector<std::string>;
 
 constexpr const char* kPython = "/usr/bin/python3";
 // Hosts that are refused are refused at once: this much is for a loaded machine.
-constexpr std::int64_t kAtOnce = 2000;
+constexpr std::int64_t kAtOnce = 4000;
 
 class Egress : public CellTest {
  protected:
@@ -320,6 +320,39 @@ TEST_P(Egress, WordsOfARuleSayWhereANameLeads) {
   EXPECT_THAT(lines_of(lab_.seen(), "dns"), Not(Contains(HasSubstr("pinned"))));
 }
 
+// "Empty allow-list means allow-all; wildcard in the middle": what is not a host is no rule, and
+// nothing starts with it.
+TEST_P(Egress, WhatIsNoHostIsNoRule) {
+  for (const char* rule : {"",
+                           "*",
+                           "*.",
+                           "*.*",
+                           "a.*.com",
+                           "api*.example.com",
+                           "127.0.0.1",
+                           "2130706433",
+                           "[::1]",
+                           "http://api.example.com",
+                           "user@api.example.com",
+                           "api.example.com:0",
+                           "api.example.com:65536",
+                           "api.example.com:80:80",
+                           "api.example.com,everything",
+                           "api.example.com,address=api",
+                           "api.example.com,tcp",
+                           "*.example.com:7000,tcp",
+                           "api.example.com\xc3\xa4",
+                           "api.example.com "}) {
+    const Ran ran = lab_.cell(GetParam(), {"--net", rule, "--", "echo", "started"});
+    EXPECT_NE(ran.exit_code, 0) << rule;
+    EXPECT_THAT(ran.out, IsEmpty()) << rule;
+    EXPECT_THAT(ran.err, HasSubstr("sallyport: ")) << rule;
+  }
+  const Ran two = lab_.cell(GetParam(), {"--net", "api.example.com:80", "--net",
+                                         "api.example.com:80,tcp", "--", "echo", "started"});
+  EXPECT_THAT(two.err, HasSubstr("two schemes")) << two.out;
+}
+
 // ---- What is out of reach
 
 TEST_P(Egress, EverythingElseIsOutOfReachAtOnce) {
@@ -329,16 +362,16 @@ def tell(label, action):
     begin = time.monotonic()
     try: said = action()
     except OSError as error: said = errno.errorcode.get(error.errno, type(error).__name__)
-    print(label, said, 'slow' if time.monotonic() - begin > 2 else 'at once')
+    print(label, said, 'slow' if time.monotonic() - begin > 4 else 'at once')
 def tcp(host, port):
     def act():
-        with socket.create_connection((host, port), 5): return 'connected'
+        with socket.create_connection((host, port), 20): return 'connected'
     return act
 def udp(host, port):
     def act():
         family = socket.AF_INET6 if ':' in host else socket.AF_INET
         with socket.socket(family, socket.SOCK_DGRAM) as one:
-            one.settimeout(5)
+            one.settimeout(20)
             one.connect((host, port))
             one.send(b'\xc3 an initial packet of QUIC')
             return one.recv(100)
@@ -569,7 +602,7 @@ time.sleep(60)
     if (read_file("/proc/" + std::to_string(pid) + "/comm") == "sally-egress\n")
       most = std::stol(status_of(pid, "VmHWM"));
   EXPECT_GT(most, 1000);
-  EXPECT_LT(most, 64 * 1024);  // kB; what waits to be carried is 100 MB
+  EXPECT_LT(most, 24 * 1024);  // kB; what waits to be carried is 100 MB
 }
 
 TEST_P(Egress, ManyCellsAtOnce) {

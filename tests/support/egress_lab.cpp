@@ -111,8 +111,8 @@ LiveProcess EgressLab::start_cell(As as, const std::vector<std::string>& args) c
 
 EgressLab::Probed EgressLab::probe(As as, std::vector<std::string> options,
                                    const std::vector<Probe>& probes) const {
-  options.insert(options.end(), {"--json", "--stdin", "--processes", "400", "--timeout", "60s",
-                                 "--", "/usr/bin/python3", "/lab/probe.py"});
+  options.insert(options.end(), {"--json", "--stdin", "--memory", "1GiB", "--timeout", "60s", "--",
+                                 "/usr/bin/python3", "/lab/probe.py"});
   const Ran ran = cell(as, options, to_json(probes));
   Probed probed{.answers = {}, .result = ran.json()};
   EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
