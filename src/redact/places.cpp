@@ -65,6 +65,8 @@ bool begins_path(const Sight& sight) {
 // The end of a file name that begins at `i`; a full stop that ends a sentence is not part of it.
 std::size_t name_end(const Sight& sight, std::size_t i) {
   std::size_t end = skip_while(sight, i, kLongestName, is_file_name);
+  // One that is too long does not end within a character.
+  end = skip_while(sight, end, 3, [](char c) { return (c & 0xC0) == 0x80; });
   if (reaches_marker(sight, end)) return i;
   while (end > i && sight.text[end - 1] == '.')
     --end;

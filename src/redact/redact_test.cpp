@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/base64.h"
+#include "base/text.h"
 #include "redact/clean_text.h"
 #include "redact/redact_fixture.h"
 #include "redact/rule_set.h"
@@ -514,6 +515,13 @@ TEST(Redactions, AreSharedByThreads) {
     });
   for (std::thread& thread : threads)
     thread.join();
+}
+
+TEST(Redactor, EndsAtTheEndOfACharacter) {
+  std::string name = "/tmp/b";
+  for (int i = 0; i < 100; ++i)
+    name.append("\xEF\xBF\xBD");
+  EXPECT_TRUE(is_utf8(redacted(name)));
 }
 
 }  // namespace
