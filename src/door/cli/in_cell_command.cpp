@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cell/spec.h"
+#include "fetch/work.h"
 #include "postgres/work.h"
 #include "sql/work.h"
 #include "tool/file_work.h"
@@ -35,11 +36,22 @@ int refuse(const Error& error) {
   return 1;
 }
 
-int answer(const Result<json::object>& result) {
-  if (!result) return refuse(result.error());
-  const std::string text = canonical_json(*result);
+int answer(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   return written && std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+int answer(const Result<json::object>& result) {
+  if (!result) return refuse(result.error());
+  return answer(canonical_json(*result));
+}
+
+int fetch_in_cell() {
+  const auto order = parse_fetch_order(read_input());
+  if (!order) return refuse(order.error());
+  std::signal(SIGPIPE, SIG_IGN);  // a server that hangs up is an error, not our end
+  const auto text = do_fetch_work(*order);
+  return text ? answer(*text) : refuse(text.error());
 }
 
 }  // namespace
@@ -51,10 +63,12 @@ int in_cell_command(std::span<const char* const> words) {
     std::signal(SIGPIPE, SIG_IGN);  // a server that hangs up is an error, not our end
     return answer(order->server ? do_postgres_work(*order, Fd(kConnection)) : do_sql_work(*order));
   }
+  if (words.size() == 1 && std::string_view(words[0]) == "fetch") return fetch_in_cell();
   const auto action = words.size() == 1 ? file_action(words[0]) : std::nullopt;
   if (!action)
-    return refuse({Reason::argument, "in-cell takes one of: read, write, edit, list, search, sql",
-                   "it is what the file tools and sql run; call them with `sallyport call`"});
+    return refuse({Reason::argument,
+                   "in-cell takes one of: read, write, edit, list, search, sql, fetch",
+                   "it is what the built-in tools run; call them with `sallyport call`"});
   // Past the limit of a file's size, write() is to say so.
   std::signal(SIGXFSZ, SIG_IGN);
   auto order = parse_file_order(read_input());

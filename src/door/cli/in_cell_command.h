@@ -1,4 +1,4 @@
-// `sallyport in-cell`: the program of the file tools and of sql. Cells run it, people do not.
+// `sallyport in-cell`: the program of the file tools, of sql and of fetch. Cells run it, people do not.
 #pragma once
 
 #include <span>
