@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "boundary/arguments.h"
 #include "boundary/gates.h"
+#include "tool/fetch_call.h"
 
 namespace sallyport {
 namespace {
@@ -32,6 +33,10 @@ Pass inspect(Passage& passage) {
   if (!checked) return Block::from(std::move(checked.error().error), checked.error().rule);
   passage.arguments = std::move(*checked);
   if (Pass refused = check_files(passage)) return refused;
+  if (makes_request(tool))
+    if (const auto request = make_request(passage.shared.rules.ceiling, tool, passage.arguments);
+        !request)
+      return Block::from(request.error().error, "tools." + tool.name + "." + request.error().key);
   return screen_code(passage);
 }
 

@@ -227,8 +227,8 @@ Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string progra
     for (const FileRule& rule : tool.files.write)
       add_place(ceiling.places, rule, true, tool.files.write_mode);
     ceiling.connections = ceiling.connections || asks_server(tool);
-    if (!tool.network.allow.empty())
-      ceiling.networks.push_back(network_access(rules.ceiling, tool));
+    if (auto network = network_access(rules.ceiling, tool); !network.allow.empty())
+      ceiling.networks.push_back(std::move(network));
     for (const Grant& grant : database_grants(tool))
       ceiling.places.push_back({.host = grant.host, .inside = grant.inside});
     profiles.insert(tool.syscalls.empty() ? CellSpec{}.syscalls : tool.syscalls);

@@ -324,8 +324,7 @@ class Checker {
   }
 
   void check_http(const Tool& tool) const {
-    std::string plain = tool.http.url.substr(0, tool.http.url.find_first_of("{?"));
-    const auto url = Url::parse(plain, {.allow_ip = true, .allow_internal = true});
+    const auto url = fixed_part(tool.http);
     if (!url) return;
     const auto* host = std::get_if<HostName>(&url->host());
     if (!host) return;
@@ -333,6 +332,12 @@ class Checker {
       if (deny.matches(*host))
         refuse({"tools", tool.name, "http", "url"},
                quoted(host->to_text()) + " is denied by the ceiling, as " + quoted(deny.to_text()),
+               "take one of the two out");
+    for (const HostPattern& deny : tool.network.deny)
+      if (deny.matches(*host))
+        refuse({"tools", tool.name, "http", "url"},
+               quoted(host->to_text()) + " is denied by `network` of the same tool, as " +
+                   quoted(deny.to_text()),
                "take one of the two out");
     for (const std::string& name : tool.credentials) {
       const auto credential = rules_.credentials.find(name);

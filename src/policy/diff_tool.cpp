@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "policy/changes.h"
+#include "policy/network_access.h"
 #include "policy/words.h"
 
 namespace sallyport {
@@ -15,12 +16,20 @@ std::string words_text(const std::vector<std::string>& words) {
   return text;
 }
 
+std::string headers_text(const std::map<std::string, std::string>& headers) {
+  std::string text;
+  for (const auto& [name, value] : headers)
+    text.append(name).append(": ").append(value).append(" ");
+  return text;
+}
+
 std::string run_text(const Tool& tool) {
   switch (tool.kind) {
     case ToolKind::builtin:
       return std::string(name_of(tool.builtin));
     case ToolKind::http:
-      return tool.http.method + " " + tool.http.url + " " + json::serialize(tool.http.body);
+      return tool.http.method + " " + tool.http.url + " " + headers_text(tool.http.headers) +
+             json::serialize(tool.http.body);
     case ToolKind::mcp:
       return words_text(tool.mcp);
     case ToolKind::function:
@@ -43,7 +52,7 @@ bool same_run(const Tool& a, const Tool& b) {
   if (a.kind == ToolKind::builtin) return a.builtin == b.builtin;
   if (a.kind == ToolKind::http)
     return a.http.method == b.http.method && a.http.url == b.http.url &&
-           json_equal(a.http.body, b.http.body);
+           a.http.headers == b.http.headers && json_equal(a.http.body, b.http.body);
   if (a.kind == ToolKind::mcp) return a.mcp == b.mcp;
   if (a.kind == ToolKind::function) return true;
   const auto same = [](const Template& x, const Template& y) {
@@ -214,6 +223,9 @@ void compare_tools(ChangeList& changes, const Rules& old_rules, const Tool& befo
   compare_runs(changes, before, after);
   compare_arguments(changes, before, after);
   compare_commands(changes, before.commands, after.commands);
+  if (before.methods != after.methods)
+    compare_lists(changes, fetch_methods(before), fetch_methods(after), "can now send ",
+                  "can no longer send ");
   compare_files(changes, before, after);
   compare_network(changes, old_rules, before, new_rules, after);
   compare_screens(changes, before, after);

@@ -175,6 +175,7 @@ void add_kind(json::object& object, const Tool& tool) {
   switch (tool.kind) {
     case ToolKind::builtin:
       object["use"] = name_of(tool.builtin);
+      if (!tool.methods.empty()) object["methods"] = strings(tool.methods);
       break;
     case ToolKind::command:
       object["run"] = run_json(tool.run);
@@ -182,6 +183,12 @@ void add_kind(json::object& object, const Tool& tool) {
     case ToolKind::http:
       object["http"] = json::object{
           {"method", tool.http.method}, {"url", to_utf8(tool.http.url)}, {"body", tool.http.body}};
+      if (!tool.http.headers.empty()) {
+        json::object headers;
+        for (const auto& [name, value] : tool.http.headers)
+          headers[name] = to_utf8(value);
+        object["http"].as_object()["headers"] = std::move(headers);
+      }
       break;
     case ToolKind::mcp:
       object["mcp"] = strings(tool.mcp);

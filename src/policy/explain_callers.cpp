@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "policy/explain_sections.h"
 #include "policy/limit_value.h"
+#include "policy/network_access.h"
 #include "policy/words.h"
 
 namespace sallyport {
@@ -107,8 +108,10 @@ std::string worst_call(const Envelope& envelope) {
   }
   std::vector<std::string> hosts =
       each_text(tool.network.allow, [](const HostRule& rule) { return rule.host.to_text(); });
-  if (tool.kind == ToolKind::http)
-    hosts.push_back("the host of " + escape_for_terminal(tool.http.url));
+  if (tool.kind == ToolKind::http) {
+    const auto url = fixed_part(tool.http);
+    hosts.push_back(url ? url->host_text() : "the host of " + escape_for_terminal(tool.http.url));
+  }
   if (tool.share_network) hosts.emplace_back("ANY HOST THAT THIS MACHINE REACHES");
   if (!hosts.empty()) parts.push_back("send all that it can read to " + list_names(hosts, "or"));
   if (!tool.credentials.empty())

@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "fetch/order.h"
 #include "policy/explain_sections.h"
 #include "policy/network_access.h"
 #include "policy/schema_text.h"
@@ -65,7 +66,8 @@ std::string builtin_sentence(const Tool& tool) {
     case Builtin::search_files:
       return "Searches the files of a directory for a text that the caller gives.";
     case Builtin::http_fetch:
-      return "Fetches a URL that the caller gives.";
+      return "Fetches a URL that the caller gives, by " + shown_list(fetch_methods(tool), "or") +
+             ", and follows at most " + std::to_string(kMostRedirects) + " redirects.";
     case Builtin::sql:
       return "A query that the caller writes, on the database " + shown(tool.database) + ".";
   }
@@ -86,6 +88,13 @@ ExplainedSection what_it_runs(const Tool& tool) {
     case ToolKind::http:
       section.facts.push_back(
           {"", "An HTTP request: " + shown(tool.http.method) + " " + shown(tool.http.url) + "."});
+      for (const auto& [name, value] : tool.http.headers)
+        section.facts.push_back({"header", shown(name) + ": " + shown(value)});
+      if (!tool.http.body.is_null())
+        section.facts.push_back({"body", shown(json::serialize(tool.http.body))});
+      section.facts.push_back({"",
+                               "Each {argument} is encoded: none becomes another part of the "
+                               "URL, another header or another member of the body."});
       break;
     case ToolKind::mcp: {
       section.facts.push_back({"", "An MCP server: " + shown(joined(tool.mcp)) + "."});
@@ -127,7 +136,7 @@ ExplainedSection what_it_takes(const Tool& tool) {
     section.facts.push_back({"", "All arguments reach it as one JSON object on standard input."});
   if (tool.kind == ToolKind::mcp)
     section.facts.push_back({"", "The arguments of its tools are declared by the server."});
-  if (runs_in_cell(tool))
+  if (runs_in_cell(tool) && tool.kind != ToolKind::http)
     section.facts.push_back({"", "Files for its scratch, within its limits."});
   return section;
 }
@@ -146,7 +155,7 @@ ExplainedSection what_it_touches(const Rules& rules, const Tool& tool) {
     facts.push_back({"", "Whatever its program can: it runs in no cell."});
     return section;
   }
-  if (!runs_in_cell(tool)) {
+  if (tool.kind == ToolKind::http) {
     facts.push_back({"", "Nothing: it only makes a request."});
     return section;
   }
@@ -175,6 +184,13 @@ ExplainedSection what_it_touches(const Rules& rules, const Tool& tool) {
   return section;
 }
 
+std::string request_sentence(const HttpRequestRule& request) {
+  const auto url = fixed_part(request);
+  if (!url) return "that of " + shown(request.url);
+  return shown(url->host_text()) + " on port " + std::to_string(url->port()) + " by " +
+         shown(url->scheme()) + ", that of its request";
+}
+
 // Hosts that the credentials of a tool may be sent to count as reachable.
 ExplainedSection where_it_reaches(const Rules& rules, const Tool& tool) {
   ExplainedSection section{"What it can reach on the network", {}};
@@ -196,10 +212,10 @@ ExplainedSection where_it_reaches(const Rules& rules, const Tool& tool) {
     facts.push_back({"", "Whatever its program can reach: it runs in no cell."});
     return section;
   }
-  if (tool.kind == ToolKind::http) facts.push_back({"host", "that of " + shown(tool.http.url)});
+  if (tool.kind == ToolKind::http) facts.push_back({"host", request_sentence(tool.http)});
   if (facts.empty())
     facts.push_back({"", "Nothing. It has a loopback of its own, and no other interface."});
-  if (!tool.network.allow.empty()) {
+  if (!tool.network.allow.empty() || tool.kind == ToolKind::http) {
     const EgressRules network = network_access(rules.ceiling, tool);
     facts.push_back({"requests", "at most " + std::to_string(network.requests) + " a call"});
     facts.push_back({"sent", "at most " + to_text(network.upload) + " a call"});
@@ -245,7 +261,8 @@ ExplainedSection who_agrees(const Tool& tool) {
 ExplainedSection what_comes_back(const Tool& tool) {
   ExplainedSection section{"What comes back", {}};
   auto& facts = section.facts;
-  if (tool.result_json || tool.kind == ToolKind::function)
+  const bool parsed = tool.kind == ToolKind::http && tool.output.schema;
+  if (tool.result_json || parsed || tool.kind == ToolKind::function)
     facts.push_back({"", "A JSON value, refused when it is larger than max_result."});
   else
     facts.push_back({"",
@@ -255,7 +272,7 @@ ExplainedSection what_comes_back(const Tool& tool) {
     facts.push_back({"schema", shown(json::serialize(tool.output.schema_text))});
   if (!tool.collect.empty())
     facts.push_back({"files", "of the scratch that match " + shown_list(tool.collect, "or")});
-  if (runs_in_cell(tool))
+  if (runs_in_cell(tool) && tool.kind != ToolKind::http)
     facts.push_back({"", "Other files of the scratch, when the caller asks for them."});
   if (!tool.output.redact.empty()) facts.push_back({"redacted", shown_list(tool.output.redact)});
   if (!tool.output.patterns.empty())
@@ -288,8 +305,7 @@ ExplainedSection which_credentials(const Rules& rules, const Tool& tool) {
 }  // namespace
 
 bool runs_in_cell(const Tool& tool) {
-  return tool.kind == ToolKind::builtin || tool.kind == ToolKind::command ||
-         tool.kind == ToolKind::mcp;
+  return tool.kind != ToolKind::function;
 }
 
 std::string host_sentence(const HostRule& rule) {

@@ -3,6 +3,8 @@
 
 #include "base/layer.h"
 #include "base/text.h"
+#include "fetch/order.h"
+#include "http/characters.h"
 #include "input/postgres_address.h"
 #include "input/url.h"
 #include "policy/load.h"
@@ -184,8 +186,9 @@ void read_url(const Spot& at, HttpRequestRule& http) {
   // What a caller chooses may be part of the path and the query, never of the host.
   std::string_view url = *text;
   const std::size_t host = url.find("://");
-  const std::size_t path =
-      host == std::string_view::npos ? host : std::min(url.find('/', host + 3), url.size());
+  const std::size_t path = host == std::string_view::npos
+                               ? host
+                               : std::min(url.find_first_of("/?", host + 3), url.size());
   if (path != std::string_view::npos && url.substr(0, path).find_first_of("{}") != url.npos)
     return at.refuse("the host of a URL cannot be an argument",
                      "write the host out; the path and the query may hold placeholders");
@@ -206,18 +209,47 @@ std::optional<std::string> read_http_method(const Spot& at) {
   return read_choice(at, kMethods);
 }
 
+void read_request_headers(const Spot& at, HttpRequestRule& http) {
+  for_each_entry(at, [&](const Node& key, const Spot& value) {
+    if (auto checked = check_fetch_header_name(key.text); !checked)
+      return value.refuse_at(key.place, checked.error().message, checked.error().hint);
+    const auto is_same = [&](const auto& header) {
+      return equal_ignoring_case(header.first, key.text);
+    };
+    if (std::ranges::any_of(http.headers, is_same))
+      return value.refuse_at(key.place, "the header " + quoted(key.text) + " is there already",
+                             "write it once");
+    auto text = read_text(value);
+    if (!text) return;
+    if (auto checked = check_fetch_header(key.text, *text); !checked)
+      return value.refuse(checked.error());
+    http.headers.emplace(key.text, std::move(*text));
+  });
+}
+
 constexpr Field<HttpRequestRule> kHttp[] = {
     {"method", R"({"enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]})", "The HTTP method.",
      into<&HttpRequestRule::method, read_http_method>, Presence::required},
     {"url", kTextValue, "Where the request goes; the path and the query may hold placeholders.",
      read_url, Presence::required},
-    {"body", "{}", "What is sent, as JSON; strings in it may hold placeholders.",
+    {"headers", R"({"type": "object", "additionalProperties": {"type": "string", "minLength": 1}})",
+     "Headers by name; their values may hold placeholders. Secrets do not belong here.",
+     read_request_headers},
+    {"body", "{}",
+     "What is sent, as JSON; strings in it may hold placeholders, and one that is a placeholder "
+     "becomes the value itself.",
      into<&HttpRequestRule::body, read_json>},
 };
 
 void read_http(const Spot& at, Tool& tool) {
   tool.kind = ToolKind::http;
   read_section<HttpRequestRule>(at, kHttp, tool.http);
+}
+
+void read_fetch_methods(const Spot& at, Tool& tool) {
+  tool.methods = read_list<read_http_method>(at).value_or(std::vector<std::string>());
+  if (at.node().kind == Node::Kind::list && at.node().items.empty())
+    at.refuse("no method is allowed, and so no call", "write [GET], or take the tool out");
 }
 
 void read_input(const Spot& at, Tool& tool) {
@@ -357,7 +389,7 @@ constexpr Field<Tool> kTool[] = {
     {"input", R"({"enum": ["none", "json"]})",
      "run: `json` gives all arguments as one JSON object on standard input.", read_input},
     {"result", R"({"enum": ["text", "json"]})",
-     "run: `json` is parsed, checked and returned as data; `text`.", read_result},
+     "run, http: `json` is parsed, checked and returned as data; `text`.", read_result},
     {"collect", kTextsValue, "Globs of files of the scratch that come back as artifacts.",
      into<&Tool::collect, read_list<read_glob>>},
     {"environment", kEnvironmentValue, "Environment variables, added to those of `defaults`.",
@@ -384,6 +416,9 @@ constexpr Field<Tool> kTool[] = {
     {"refuse_flags",
      R"({"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}})",
      "run_command: flags that a program may not be given.", read_refused_flags},
+    {"methods", R"({"$ref": "#/$defs/methods"})",
+     "http_fetch: the HTTP methods that may be used; GET and HEAD when it is left out.",
+     read_fetch_methods},
     {"screen", kScreenValue, "What is done with code that looks dangerous.",
      add_to<&Tool::screen, read_screen>},
     {"warm", kSwitchValue, "Fork from a prepared interpreter.", into<&Tool::warm, read_switch>},
@@ -415,18 +450,28 @@ bool runs_in_a_cell(const Tool& tool) {
 bool shows_files(const Tool& tool) {
   return !uses(tool, Builtin::sql);
 }
+bool works_on_files(const Tool& tool) {
+  return tool.kind != ToolKind::http && !uses(tool, Builtin::http_fetch);
+}
+bool has_result(const Tool& tool) {
+  return tool.kind == ToolKind::command || tool.kind == ToolKind::http;
+}
 constexpr Belongs kBelongs[] = {
     {"files", runs_in_a_cell, "tools that run in a cell"},
     {"files", shows_files, "other tools: sql sees its database, and nothing else"},
+    {"files", works_on_files, "other tools: this one makes requests, and sees no files"},
     {"network", runs_in_a_cell, "tools that run in a cell"},
     {"dangerously_share_network", runs_in_a_cell, "tools that run in a cell"},
     {"syscalls", runs_in_a_cell, "tools that run in a cell"},
     {"collect", runs_in_a_cell, "tools that run in a cell"},
     {"collect", shows_files, "other tools: sql leaves no files"},
+    {"collect", works_on_files, "other tools: this one makes requests, and leaves no files"},
     {"environment", runs_in_a_cell, "tools that run in a cell"},
     {"tools", [](const Tool& tool) { return tool.kind == ToolKind::mcp; }, "tools with `mcp`"},
     {"input", [](const Tool& tool) { return tool.kind == ToolKind::command; }, "tools with `run`"},
-    {"result", [](const Tool& tool) { return tool.kind == ToolKind::command; }, "tools with `run`"},
+    {"result", has_result, "tools with `run` or `http`"},
+    {"methods", [](const Tool& tool) { return uses(tool, Builtin::http_fetch); },
+     "tools with `use: http_fetch`; elsewhere, to entries of network.allow"},
     {"commands", [](const Tool& tool) { return uses(tool, Builtin::run_command); },
      "tools with `use: run_command`"},
     {"refuse_flags", [](const Tool& tool) { return uses(tool, Builtin::run_command); },
@@ -488,7 +533,11 @@ void check_all_used(const Spot& at, const Tool& tool) {
       for (const Template::Piece& piece : element.pieces)
         mentioned.push_back(piece.argument);
   } else if (tool.kind == ToolKind::http) {
-    for (const json::value& value : {json::value(tool.http.url), tool.http.body})
+    std::vector<json::value> texts = {json::value(tool.http.url), tool.http.body};
+    texts.reserve(texts.size() + tool.http.headers.size());
+    for (const auto& [name, value] : tool.http.headers)
+      texts.emplace_back(value);
+    for (const json::value& value : texts)
       if (auto checked = check_placeholders(value, tool, mentioned); !checked) {
         const NodeEntry* http = nullptr;
         for (const NodeEntry& entry : at.node().entries)
@@ -509,7 +558,7 @@ void check_all_used(const Spot& at, const Tool& tool) {
                     "the argument " + quoted(argument.name) + " is never used",
                     tool.kind == ToolKind::command
                         ? "put \"{" + argument.name + "}\" into `run`, or write input: json"
-                        : "put \"{" + argument.name + "}\" into the url or the body");
+                        : "put \"{" + argument.name + "}\" into the url, a header or the body");
 }
 
 void read_tool(const Spot& at, const Node& key, Rules& rules) {

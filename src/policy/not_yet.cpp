@@ -5,15 +5,8 @@
 namespace sallyport {
 namespace {
 
-bool is_builtin(const Tool& tool, Builtin builtin) {
-  return tool.kind == ToolKind::builtin && tool.builtin == builtin;
-}
-
 constexpr NotYet kNotYet[] = {
-    {"http", "HTTP tools", [](const Tool& tool) { return tool.kind == ToolKind::http; }},
     {"mcp", "MCP servers as tools", [](const Tool& tool) { return tool.kind == ToolKind::mcp; }},
-    {"use", "the tool http_fetch",
-     [](const Tool& tool) { return is_builtin(tool, Builtin::http_fetch); }},
     {"tier", "this tier",
      [](const Tool& tool) {
        return tool.tier == Tier::wasm || tool.tier == Tier::container || tool.tier == Tier::vm;

@@ -184,9 +184,12 @@ struct Template {
   }
 };
 
+// The path and the query of the URL, the values of headers and the strings in the body may hold
+// placeholders.
 struct HttpRequestRule {
   std::string method, url;
-  json::value body;  // strings in it may hold placeholders
+  std::map<std::string, std::string> headers;
+  json::value body;  // null: none
 };
 
 struct ApprovalRule {
@@ -248,7 +251,8 @@ struct Tool {
   std::string database;
   TableRules tables;
   std::optional<std::uint64_t> rows;
-  CommandRules commands;  // of run_command
+  CommandRules commands;             // of run_command
+  std::vector<std::string> methods;  // of http_fetch; none: GET and HEAD
 
   [[nodiscard]] const Argument* find_argument(std::string_view name) const;
 };

@@ -19,8 +19,9 @@ bool is_one_of(const Tool& tool, std::initializer_list<Builtin> builtins) {
 }
 
 bool reaches_network(const Tool& tool) {
-  return !runs_in_cell(tool) || tool.kind == ToolKind::mcp || !tool.network.allow.empty() ||
-         tool.share_network || !tool.credentials.empty() || is_one_of(tool, {Builtin::http_fetch});
+  return !runs_in_cell(tool) || tool.kind == ToolKind::mcp || tool.kind == ToolKind::http ||
+         !tool.network.allow.empty() || tool.share_network || !tool.credentials.empty() ||
+         is_one_of(tool, {Builtin::http_fetch});
 }
 
 bool changes_nothing(const Tool& tool) {

@@ -8,6 +8,7 @@
 #include "input/command_rules.h"
 #include "tool/argv_template.h"
 #include "tool/database_grants.h"
+#include "tool/fetch_call.h"
 #include "tool/file_order.h"
 #include "tool/sql_call.h"
 
@@ -276,16 +277,16 @@ Result<FileOrder> make_order(const ToolCall& call, FileAction action) {
   return order;
 }
 
-constexpr std::string_view kSqlWork = "sql";
+constexpr std::string_view kSqlWork = "sql", kFetchWork = "fetch";
 
 bool is_sql(const Tool& tool) {
   return tool.kind == ToolKind::builtin && tool.builtin == Builtin::sql;
 }
 
-// Our own program does the work of the file tools and of sql, with the tool's places and nothing
-// else in sight.
+// Our own program does the work of the file tools, of sql and of requests, with the tool's places
+// and nothing else in sight.
 bool runs_own_program(const Tool& tool) {
-  return find_file_action(tool).has_value() || is_sql(tool);
+  return find_file_action(tool).has_value() || is_sql(tool) || makes_request(tool);
 }
 
 std::vector<std::string> own_command(std::string_view work) {
@@ -335,11 +336,18 @@ Result<void> add_sql_work(const ToolCall& call, CellSpec& spec) {
   return add_own_program(call, kSqlWork, to_text(*order), spec);
 }
 
+Result<void> add_fetch_work(const ToolCall& call, CellSpec& spec) {
+  auto order = make_fetch_order(call);
+  if (!order) return std::unexpected(std::move(order.error()));
+  return add_own_program(call, kFetchWork, to_text(*order), spec);
+}
+
 Result<void> add_work(const ToolCall& call, CellSpec& spec) {
   if (call.tool.kind == ToolKind::command) return add_command(call, spec);
   if (const Script* script = find_script(call.tool)) return add_script(call, *script, spec);
   if (const auto action = find_file_action(call.tool)) return add_file_work(call, *action, spec);
   if (is_sql(call.tool)) return add_sql_work(call, spec);
+  if (makes_request(call.tool)) return add_fetch_work(call, spec);
   if (call.tool.kind == ToolKind::builtin && call.tool.builtin == Builtin::run_command)
     return add_allowed_command(call, spec);
   return fail(Reason::unavailable,
@@ -364,6 +372,8 @@ std::vector<std::string> sql_tool_command() {
 }
 
 bool answers_json(const Tool& tool) {
+  // The body of an `http` tool is whatever its server sends, unless the policy says more.
+  if (tool.kind == ToolKind::http) return tool.result_json || tool.output.schema.has_value();
   return tool.result_json || runs_own_program(tool);
 }
 
