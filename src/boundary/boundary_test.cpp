@@ -346,14 +346,14 @@ callers: { a: { role: r }, stranger: {} }
 lockout: { after: 2 denials, within: 5min, for: 15min }
 defaults: { rate: 1000/min }
 tools:
-  fetch: { use: http_fetch, needs: [go] }
+  server: { mcp: [x], needs: [go], tools: [y] }
   warm: { use: run_python, needs: [go], warm: true }
   shared: { run: [x, "{k}"], needs: [go], args: { k: { type: integer } }, dangerously_share_network: true }
   function: { tier: inline, needs: [go], args: { k: { type: integer } } }
 )";
   Boundary boundary = open(kTools);
   const std::pair<const char*, const char*> rows[] = {
-      {"fetch", "tools.fetch.use"},
+      {"server", "tools.server.mcp"},
       {"warm", "tools.warm.warm"},
       {"shared", "tools.shared.dangerously_share_network"},
       {"function", "tools.function"}};
@@ -367,7 +367,7 @@ tools:
           << "the policy's own answer";
     }
   // Who may not call it at all learns nothing about it.
-  EXPECT_EQ(boundary.call(request("stranger", "fetch")).reason, Reason::permission);
+  EXPECT_EQ(boundary.call(request("stranger", "server")).reason, Reason::permission);
 }
 
 TEST(Boundary, AsksAPersonAboutArgumentsThatAreTooLargeToJudge) {

@@ -70,6 +70,11 @@ TEST(PolicyChecks, WhatNoSectionSeesAloneIsFound) {
        "the "
        "tool reaches (take it out, or add the host to its `to`)"},
       {kVersion
+       "tools: {t: {http: {method: GET, url: \"https://c.d/\"}, needs: [], network: {deny: "
+       "[\"*.d\"]}}}\n",
+       "f:2:38: tools.t.http.url: 'c.d' is denied by `network` of the same tool, as '*.d' (take "
+       "one of the two out)"},
+      {kVersion
        "ceiling: {limits: {memory: 1GiB}}\nroles: {r: {permissions: [], limits: {memory: 2GiB}}}\n",
        "f:3:47: roles.r.limits.memory: 2GiB is more than the ceiling, 1GiB (write at most 1GiB, or "
        "raise ceiling.limits.memory)"},

@@ -216,11 +216,40 @@ TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
       {kVersion "tools: {t: {run: [x], needs: [], files: {read: [/:/]}}}\n",
        "f:2:49: tools.t.files.read[0]: nothing can be placed at '/' in the cell (write "
        "HOST:INSIDE, such as /srv:/data)"},
+      {kVersion
+       R"(tools: {t: {http: {method: GET, url: "https://a.b:{p}/"}, needs: [], args: {p: {type: integer}}}})"
+       "\n",
+       "f:2:38: tools.t.http.url: the host of a URL cannot be an argument (write the host out; the "
+       "path and the query may hold placeholders)"},
+      {kVersion
+       R"(tools: {t: {http: {method: GET, url: "https://a.b/", headers: {Host: x}}, needs: []}})"
+       "\n",
+       "f:2:64: tools.t.http.headers.Host: the header 'Host' cannot be given (it is made from the "
+       "request itself; leave it out)"},
+      {kVersion
+       R"(tools: {t: {http: {method: GET, url: "https://a.b/", headers: {A: x, a: y}}, needs: []}})"
+       "\n",
+       "f:2:70: tools.t.http.headers.a: the header 'a' is there already (write it once)"},
+      {kVersion
+       R"(tools: {t: {http: {method: GET, url: "https://a.b/", headers: {A: "{x}"}}, needs: []}})"
+       "\n",
+       "f:2:19: tools.t.http: the placeholder {x} in '{x}' has no argument of that name (declare "
+       "it under args, or write {{ and }} for braces themselves)"},
+      {kVersion "tools: {t: {use: http_fetch, needs: [], methods: []}}\n",
+       "f:2:50: tools.t.methods: no method is allowed, and so no call (write [GET], or take the "
+       "tool out)"},
+      {kVersion "tools: {t: {use: http_fetch, needs: [], files: {read: [/srv]}}}\n",
+       "f:2:48: tools.t.files: 'files' means nothing to this tool (it belongs to other tools: this "
+       "one makes requests, and sees no files)"},
+      {kTool "methods: [GET]\n",
+       "f:6:14: tools.t.methods: 'methods' means nothing to this tool (it belongs to tools with "
+       "`use: http_fetch`; elsewhere, to entries of network.allow)"},
       {kTool "root: /srv\n",
        "f:6:5: tools.t.root: there is no key 'root' here "
        "(the keys here are use, description, needs, tier, args, run, http, mcp, tools, input, "
        "result, collect, environment, rate, concurrency, limits, files, network, "
-       "dangerously_share_network, syscalls, require, prefer, commands, refuse_flags, screen, "
+       "dangerously_share_network, syscalls, require, prefer, commands, refuse_flags, methods, "
+       "screen, "
        "warm, preload, irreversible, approval, "
        "credentials, output, database, tables, rows)"},
   };
@@ -326,7 +355,7 @@ tools:
       {"ef", {"path", "old", "new", "all"}},
       {"lf", {"path", "recursive"}},
       {"sf", {"pattern", "path", "regex", "ignore_case", "names", "context"}},
-      {"hf", {"url", "method"}},
+      {"hf", {"url", "method", "headers", "body", "text"}},
       {"db", {"query", "params", "format", "action", "table"}},
   };
   for (const auto& [name, arguments] : rows) {

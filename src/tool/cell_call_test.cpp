@@ -451,14 +451,13 @@ TEST(CellCall, LogsInAtADatabaseServerAsTheRoleOfTheTool) {
 }
 
 TEST(CellCall, SaysWhatCannotBeRunYet) {
-  EXPECT_EQ(builtin(Builtin::http_fetch, {}).error().reason, Reason::unavailable);
   Made made = command();
   for (const Tier tier : {Tier::wasm, Tier::container, Tier::vm, Tier::thread, Tier::inline_call}) {
     made.tool.tier = tier;
     EXPECT_EQ(made.error().reason, Reason::unavailable);
   }
   made = command();
-  for (const ToolKind kind : {ToolKind::http, ToolKind::mcp, ToolKind::function}) {
+  for (const ToolKind kind : {ToolKind::mcp, ToolKind::function}) {
     made.tool.kind = kind;
     EXPECT_EQ(made.error().reason, Reason::unavailable);
   }

@@ -66,18 +66,18 @@ TEST(ToolsCommand, MarksWhatIsAlwaysRefusedAndLeavesItOutOfListsForModels) {
   const std::string path = testing::TempDir() + "tools_command_unavailable.yaml";
   std::ofstream(path) << "version: 1\ntools:\n"
                          "  good: {run: [x], needs: []}\n"
-                         "  fetch: {use: http_fetch, needs: []}\n";
+                         "  shared: {run: [x], needs: [], dangerously_share_network: true}\n";
   EXPECT_THAT(run({"list", "--policy", path.c_str()}).out,
-              AllOf(HasSubstr("good()\n"), HasSubstr("fetch(url"), HasSubstr(")  [unavailable]\n"),
-                    HasSubstr("every call is refused: this version lacks the tool http_fetch")));
+              AllOf(HasSubstr("good()\n"), HasSubstr("shared()  [unavailable]\n"),
+                    HasSubstr("every call is refused: this version lacks the network of this machine")));
   for (const char* format : {"openai", "anthropic", "mcp"}) {
     const Ran ran = run({"list", "--policy", path.c_str(), "--format", format});
-    EXPECT_THAT(ran.out, AllOf(HasSubstr("\"good\""), Not(HasSubstr("fetch")),
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("\"good\""), Not(HasSubstr("shared")),
                                Not(HasSubstr("description"))));
-    EXPECT_THAT(ran.err, HasSubstr("refuses every call: fetch (the tool http_fetch)"));
+    EXPECT_THAT(ran.err, HasSubstr("refuses every call: shared (the network of this machine)"));
   }
   const Ran all = run({"list", "--policy", path.c_str(), "--format", "json"});
-  EXPECT_THAT(all.out, HasSubstr("\"fetch\""));
+  EXPECT_THAT(all.out, HasSubstr("\"shared\""));
   EXPECT_EQ(all.err, "");
 }
 
