@@ -346,7 +346,7 @@ callers: { a: { role: r }, stranger: {} }
 lockout: { after: 2 denials, within: 5min, for: 15min }
 defaults: { rate: 1000/min }
 tools:
-  server: { mcp: [x], needs: [go], tools: [y] }
+  server: { mcp: [x], needs: [go], tools: [z] }
   warm: { use: run_python, needs: [go], warm: true }
   shared: { run: [x, "{k}"], needs: [go], args: { k: { type: integer } }, dangerously_share_network: true }
   function: { tier: inline, needs: [go], args: { k: { type: integer } } }

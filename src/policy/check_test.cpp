@@ -70,9 +70,10 @@ TEST(PolicyChecks, WhatNoSectionSeesAloneIsFound) {
        "the "
        "tool reaches (take it out, or add the host to its `to`)"},
       {kVersion
-       "tools: {t: {http: {method: GET, url: \"https://c.d/\"}, needs: [], network: {deny: "
-       "[\"*.d\"]}}}\n",
-       "f:2:38: tools.t.http.url: 'c.d' is denied by `network` of the same tool, as '*.d' (take "
+       "tools: {t: {http: {method: GET, url: \"https://c.d.e/\"}, needs: [], network: {deny: "
+       "[\"*.d.e\"]}}}\n",
+       "f:2:38: tools.t.http.url: 'c.d.e' is denied by `network` of the same tool, as '*.d.e' "
+       "(take "
        "one of the two out)"},
       {kVersion
        "ceiling: {limits: {memory: 1GiB}}\nroles: {r: {permissions: [], limits: {memory: 2GiB}}}\n",

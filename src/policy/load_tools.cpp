@@ -558,7 +558,7 @@ void check_all_used(const Spot& at, const Tool& tool) {
                     "the argument " + quoted(argument.name) + " is never used",
                     tool.kind == ToolKind::command
                         ? "put \"{" + argument.name + "}\" into `run`, or write input: json"
-                        : "put \"{" + argument.name + "}\" into the url, a header or the body");
+                        : "put \"{" + argument.name + "}\" into the url or the body");
 }
 
 void read_tool(const Spot& at, const Node& key, Rules& rules) {

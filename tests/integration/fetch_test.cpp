@@ -111,7 +111,7 @@ def names():
         records = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + socket.inet_aton(address) if kind == 1 else b""
         server.sendto(query[:2] + b"\x81\x80\0\1" + struct.pack(">H", 1 if records else 0) + b"\0\0\0\0" + question + records, client)
 threading.Thread(target=names, daemon=True).start()
-print("up", flush=True); sys.stdin.read(); os._exit(0)
+os.write(1, b"+"); sys.stdin.read(); os._exit(0)
 )PY";
 
 constexpr const char* kPolicy = R"(
@@ -172,6 +172,25 @@ std::string text(const json::object& object, const char* key) {
 json::object data_of(const json::object& result) {
   const auto* data = result.if_contains("data");
   return data != nullptr && data->is_object() ? data->as_object() : json::object();
+}
+
+json::object member(const json::object& object, const char* key) {
+  const auto* value = object.if_contains(key);
+  return value != nullptr && value->is_object() ? value->as_object() : json::object();
+}
+
+json::value parsed(const std::string& body) {
+  boost::system::error_code error;
+  json::value value = json::parse(body, error);
+  EXPECT_FALSE(error) << body;
+  return value;
+}
+
+// The body of the result: what the server was told.
+json::object told_by(const json::object& result) {
+  const json::value value = parsed(text(data_of(result), "body"));
+  if (!value.is_object()) ADD_FAILURE() << "no echo: " << json::serialize(result);
+  return value.is_object() ? value.as_object() : json::object();
 }
 
 // What the tool said about a failure, wherever it came from.
@@ -305,7 +324,7 @@ TEST_P(Fetch, GivesAPageWithWhatIsKnownAboutIt) {
     EXPECT_EQ(text(page, "url"), "https://good.example.com/html");
     EXPECT_EQ(page["status"], 200);
     EXPECT_EQ(text(page, "content_type"), "text/html");
-    EXPECT_EQ(text(page["headers"].as_object(), "etag"), "\"e1\"");
+    EXPECT_EQ(text(member(page, "headers"), "etag"), "\"e1\"");
     EXPECT_THAT(text(page, "body"), HasSubstr("<h1>Hello &amp; welcome</h1>"));
     EXPECT_EQ(page["truncated"], false);
 
@@ -320,13 +339,13 @@ TEST_P(Fetch, GivesAPageWithWhatIsKnownAboutIt) {
     EXPECT_THAT(text(page, "base64"), testing::StartsWith("AAECAwQF"));
     EXPECT_TRUE(data_of(fetch("https://good.example.com/gzip")).contains("base64"));
 
-    page = data_of(fetch("https://good.example.com/echo?a=b%20c", {{"headers", {{"X-A", "1"}}}}));
-    const json::object told = json::parse(text(page, "body")).as_object();
+    const json::object told =
+        told_by(fetch("https://good.example.com/echo?a=b%20c", {{"headers", {{"X-A", "1"}}}}));
     EXPECT_EQ(text(told, "target"), "/echo?a=b%20c");
-    const json::object& headers = told.at("headers").as_object();
-    EXPECT_EQ(headers.at("host"), json::array{"good.example.com"});
-    EXPECT_EQ(headers.at("accept-encoding"), json::array{"identity"});
-    EXPECT_EQ(headers.at("x-a"), json::array{"1"});
+    json::object headers = member(told, "headers");
+    EXPECT_EQ(headers["host"], json::array{"good.example.com"});
+    EXPECT_EQ(headers["accept-encoding"], json::array{"identity"});
+    EXPECT_EQ(headers["x-a"], json::array{"1"});
   });
 }
 
@@ -341,7 +360,7 @@ TEST_P(Fetch, SendsOnlyWhatItsRulesAllow) {
                            {"method", "POST"},
                            {"headers", {{"Content-Type", "application/json"}}},
                            {"body", R"({"a":1})"}});
-    const json::object told = json::parse(text(data_of(result), "body")).as_object();
+    const json::object told = told_by(result);
     EXPECT_EQ(text(told, "method"), "POST");
     EXPECT_EQ(text(told, "body"), R"({"a":1})");
 
@@ -398,19 +417,21 @@ TEST_P(Fetch, FollowsRedirectsWithinTheRules) {
   in_lab([&] {
     auto page = data_of(fetch("https://good.example.com" + redirect_to("/html")));
     EXPECT_EQ(text(page, "url"), "https://good.example.com/html");
-    ASSERT_EQ(page["redirects"].as_array().size(), 1U);
-    EXPECT_EQ(page["redirects"].as_array()[0].as_object()["status"], 302);
+    const json::object hop = {{"status", 302}, {"url", "https://good.example.com/html"}};
+    EXPECT_EQ(page["redirects"], json::array{hop});
 
     const json::object secret = {
         {"Authorization", "Bearer s3cret"}, {"Cookie", "a=b"}, {"Accept", "text/x"}};
-    page = data_of(fetch("https://good.example.com" + redirect_to("https://other.example.com/echo"),
-                         {{"headers", secret}}));
-    json::object headers = json::parse(text(page, "body")).as_object()["headers"].as_object();
+    json::object headers = member(
+        told_by(fetch("https://good.example.com" + redirect_to("https://other.example.com/echo"),
+                      {{"headers", secret}})),
+        "headers");
     EXPECT_FALSE(headers.contains("authorization"));
     EXPECT_FALSE(headers.contains("cookie"));
     EXPECT_EQ(headers["accept"], json::array{"text/x"});
-    page = data_of(fetch("https://good.example.com" + redirect_to("/echo"), {{"headers", secret}}));
-    headers = json::parse(text(page, "body")).as_object()["headers"].as_object();
+    headers = member(
+        told_by(fetch("https://good.example.com" + redirect_to("/echo"), {{"headers", secret}})),
+        "headers");
     EXPECT_TRUE(headers.contains("authorization")) << "the same host";
 
     for (const auto& [status, method, body] :
@@ -423,7 +444,7 @@ TEST_P(Fetch, FollowsRedirectsWithinTheRules) {
           call("send", {{"url", "https://good.example.com" + redirect_to("/echo", status)},
                         {"method", "POST"},
                         {"body", "b"}});
-      const json::object told = json::parse(text(data_of(result), "body")).as_object();
+      const json::object told = told_by(result);
       EXPECT_EQ(text(told, "method"), method) << status;
       EXPECT_EQ(text(told, "body"), body) << status;
     }
@@ -506,12 +527,12 @@ TEST_P(Fetch, MakesTheRequestOfThePolicy) {
     EXPECT_EQ(text(told, "method"), "POST");
     EXPECT_EQ(text(told, "target"), "/v1/x%20y%2Fz%3F%23/refunds?note=a%26b%3Dc%2Fd%20e");
     EXPECT_EQ(
-        json::parse(text(told, "body")),
+        parsed(text(told, "body")),
         json::parse(R"({"order":"ord_1","amount":12.5,"text":"for ord_1","tags":["fixed"]})"));
-    const json::object headers = told["headers"].as_object();
-    EXPECT_EQ(headers.at("x-request"), json::array{"id-ord_1"});
-    EXPECT_EQ(headers.at("content-type"), json::array{"application/json"});
-    EXPECT_EQ(headers.at("host"), json::array{"good.example.com"});
+    json::object headers = member(told, "headers");
+    EXPECT_EQ(headers["x-request"], json::array{"id-ord_1"});
+    EXPECT_EQ(headers["content-type"], json::array{"application/json"});
+    EXPECT_EQ(headers["host"], json::array{"good.example.com"});
 
     for (const char* shop : {"..", ".", "", "%2e%2e", "a/../../b", "..;x"})
       EXPECT_EQ(text(call("refund", {{"order", "o"}, {"amount", 1}, {"shop", shop}}), "reason"),
@@ -521,7 +542,8 @@ TEST_P(Fetch, MakesTheRequestOfThePolicy) {
     EXPECT_EQ(text(result, "reason"), "argument");
     EXPECT_EQ(text(result, "rule"), "tools.refund.http");
     told = data_of(call("refund", {{"order", "\"}, {\"x\": \"{amount}"}, {"amount", 1}}));
-    EXPECT_EQ(json::parse(text(told, "body")).as_object()["order"], "\"}, {\"x\": \"{amount}");
+    EXPECT_EQ(member(json::object{{"body", parsed(text(told, "body"))}}, "body")["order"],
+              "\"}, {\"x\": \"{amount}");
   });
 }
 
