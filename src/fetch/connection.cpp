@@ -208,7 +208,9 @@ Result<void> FetchConnection::start_tls(const std::string& name, const std::stri
       ::ERR_clear_error();
       return fail(Reason::permission,
                   "Sallyport refused the connection to " + quoted(host_) +
-                      ": no rule allows it, or the call has made all the requests that it may",
+                      ": no rule allows it, it leads to an address that this tool may not reach, "
+                      "or the call "
+                      "has made all the requests that it may",
                   hint_of(allowed));
     }
     if (why == SSL_ERROR_SYSCALL || ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
