@@ -1,4 +1,5 @@
-// `sallyport in-cell`: the program of the file tools, of sql and of fetch. Cells run it, people do not.
+// `sallyport in-cell`: the program of the file tools, of sql and of fetch. Cells run it, people do
+// not.
 #pragma once
 
 #include <span>

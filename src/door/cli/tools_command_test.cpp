@@ -67,9 +67,10 @@ TEST(ToolsCommand, MarksWhatIsAlwaysRefusedAndLeavesItOutOfListsForModels) {
   std::ofstream(path) << "version: 1\ntools:\n"
                          "  good: {run: [x], needs: []}\n"
                          "  shared: {run: [x], needs: [], dangerously_share_network: true}\n";
-  EXPECT_THAT(run({"list", "--policy", path.c_str()}).out,
-              AllOf(HasSubstr("good()\n"), HasSubstr("shared()  [unavailable]\n"),
-                    HasSubstr("every call is refused: this version lacks the network of this machine")));
+  EXPECT_THAT(
+      run({"list", "--policy", path.c_str()}).out,
+      AllOf(HasSubstr("good()\n"), HasSubstr("shared()  [unavailable]\n"),
+            HasSubstr("every call is refused: this version lacks the network of this machine")));
   for (const char* format : {"openai", "anthropic", "mcp"}) {
     const Ran ran = run({"list", "--policy", path.c_str(), "--format", format});
     EXPECT_THAT(ran.out, AllOf(HasSubstr("\"good\""), Not(HasSubstr("shared")),
