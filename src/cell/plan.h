@@ -86,10 +86,13 @@ struct Plan {
   std::vector<int> cgroup_entries;  // v1: `tasks` files to write "0" into
   int cgroup_directory = -1;        // v2: for CLONE_INTO_CGROUP
 
-  std::vector<EgressPoint> points;  // where the egress process listens in the cell's network
-  std::vector<int> point_sockets;   // room for the name server's and theirs
-  bool observe = false;             // a name server in the cell's network, handed to the supervisor
-  bool watch_processes = false;     // no cgroup: the supervisor gets a view of the cell's /proc
+  std::vector<EgressPoint> points;   // where the egress process listens in the cell's network
+  std::vector<int> point_sockets;    // room for the name server's and theirs
+  Fd trust;                          // of an inspected cell: what it trusts, for its root
+  std::string trust_place;           // where that is, relative to the root
+  bool covers_system_trust = false;  // and in place of the system's own file
+  bool observe = false;          // a name server in the cell's network, handed to the supervisor
+  bool watch_processes = false;  // no cgroup: the supervisor gets a view of the cell's /proc
 
   std::vector<std::string> executables;  // candidates in order
   std::vector<const char*> argv, envp;   // null-terminated, pointing into the spec

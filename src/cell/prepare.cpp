@@ -12,6 +12,7 @@
 #include "cell/control.h"
 #include "cell/launcher.h"
 #include "cell/root_layout.h"
+#include "cell/trust.h"
 #include "kernel/memory_file.h"
 #include "kernel/namespace.h"
 #include "kernel/seccomp_compile.h"
@@ -362,6 +363,7 @@ void add_command(const CellSpec& spec, Plan& plan) {
   std::vector<std::pair<std::string, std::string>> environment = {
       {"PATH", kDefaultPath}, {"HOME", "/workspace"}, {"LANG", "C.UTF-8"}};
   if (!plan.points.empty()) add_proxy_variables(plan, environment);
+  if (plan.trust) add_trust_variables(plan, environment);
   for (const auto& [key, value] : spec.environment) {
     const auto there =
         std::ranges::find(environment, key, [](const auto& pair) { return pair.first; });
@@ -436,7 +438,8 @@ void list_descriptors(Prepared& cell) {
   Plan& plan = cell.plan;
   std::vector<int>& kept = plan.descriptors;
   kept = plan.cgroup_entries;
-  for (const Fd* fd : {&plan.control, &plan.stdin_read, &plan.stdout_write, &plan.stderr_write})
+  for (const Fd* fd :
+       {&plan.control, &plan.trust, &plan.stdin_read, &plan.stdout_write, &plan.stderr_write})
     kept.push_back(fd->get());
   for (const HostMount& mount : plan.mounts)
     kept.push_back(mount.idmap.get());
@@ -511,6 +514,8 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id) {
 
   const auto root = spec.root.empty() ? Result<std::string>("") : absolute(spec.root);
   if (!root) return std::unexpected(root.error());
+  if (has_inspection(spec.network))
+    if (auto done = lay_out_trust(plan, *root); !done) return std::unexpected(done.error());
   if (auto done = lay_out_root(plan, *root); !done) return std::unexpected(done.error());
   if (auto done = add_grants(spec, cell); !done) return std::unexpected(done.error());
   if (auto done = add_inputs(spec, plan); !done) return std::unexpected(done.error());

@@ -146,7 +146,7 @@ Result<void> lay_out_own_root(Plan& plan, const std::string& root) {
   std::ranges::sort(names);
 
   for (const std::string& name : names) {
-    if (name == kScratch) continue;
+    if (name == kScratch || name == plan.trust_place) continue;
     const bool own = std::ranges::find(kOwnPlaces, name) != std::end(kOwnPlaces);
     if (!own) {
       if (auto shown = show(plan, root + "/" + name, name); !shown) return shown;

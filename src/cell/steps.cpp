@@ -20,6 +20,7 @@
 #include "cell/control.h"
 #include "cell/observe_names.h"
 #include "cell/root_build.h"
+#include "cell/trust.h"
 #include "kernel/namespace.h"
 #include "kernel/privilege.h"
 #include "kernel/seccomp_install.h"
@@ -225,7 +226,7 @@ Sys<void> fill_root(Launch& launch) {
       }
     }
   }
-  return {};
+  return write_trust(launch);
 }
 
 Sys<void> scratch(Launch& launch) {
@@ -286,7 +287,7 @@ Sys<void> attach_system(Launch& launch) {
     Fd tree(std::exchange(mount.tree, -1));
     if (auto done = attach(tree.get(), launch.root.get(), mount.target.c_str()); !done) return done;
   }
-  return {};
+  return cover_system_trust(launch);
 }
 
 Sys<void> attach_proc(Launch& launch) {

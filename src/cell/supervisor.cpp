@@ -16,6 +16,7 @@
 #include "cell/observe_names.h"
 #include "cell/pump.h"
 #include "cell/scratch_scan.h"
+#include "cell/trust.h"
 #include "kernel/seccomp_names.h"
 #include "kernel/syscalls.h"
 
@@ -277,6 +278,11 @@ void Supervisor::serve_network(std::vector<Fd> sockets) {
       network_ = std::move(*channel);
     else
       refusal_ = std::move(channel.error());
+  }
+  if (!refusal_ && cell_.plan.trust) {
+    if (auto done = complete_trust(cell_.plan, network_->authority()); !done)
+      refusal_ = Error{Reason::unavailable, describe(done.error()), {}};
+    cell_.plan.trust.reset();
   }
   if (refusal_ || !send_message(cell_.control.get(), ControlMessage::done)) cell_.control.reset();
 }

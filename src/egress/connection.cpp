@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "egress/dial.h"
 #include "egress/tls_hello.h"
+#include "egress/tls_link.h"
 #include "egress/watchdog.h"
 
 namespace sallyport {
@@ -129,11 +130,45 @@ Task<Carried> carry_bytes(BufferedLink& from, Link& to, const Meter& meter) {
 // One direction, to its end.
 Task<void> carry(BufferedLink& from, Link& to, Meter meter) {
   if (co_await carry_bytes(from, to, meter) == Carried::to_the_end) {
-    to.finish();
+    co_await to.finish();
   } else {
     from.link.reset();
     to.reset();
   }
+}
+
+// The cell's side of TLS ends here, in a certificate of the cell's own authority, and what comes
+// out of it is served like http.
+Task<void> serve_inspected(ServedCell& cell, BufferedLink& client, const TlsHelloParser& hello,
+                           std::uint16_t port, NetworkEvent event) {
+  const auto& offered = hello.protocols();
+  if (!offered.empty() && std::ranges::find(offered, "http/1.1") == offered.end())
+    co_return co_await refuse_tls(cell, client, std::move(event),
+                                  "the host is inspected, and the client does not offer HTTP/1.1");
+  auto session = cell.authority() != nullptr
+                     ? cell.authority()->session_for(hello.name())
+                     : Result<TlsHandle>(fail(Reason::internal, "the cell has no authority"));
+  if (!session)
+    co_return co_await refuse_tls(cell, client, std::move(event), session.error().message);
+  TlsLink secure(client.link, std::move(*session), client.pending);
+  client.pending.clear();
+  Result<void> greeted;
+  {
+    const Watchdog watchdog(cell.io(), client.link, kHelloPatience);
+    greeted = co_await secure.greet();
+  }
+  if (!greeted) {
+    event.verdict = "failed";
+    event.why = "the host is inspected, and the client did not agree: " + greeted.error().message;
+    cell.note(std::move(event));
+    co_await client.link.finish();
+    co_return;
+  }
+  BufferedLink inner(secure);
+  // Requests are for the name that the certificate was shown for, and for no other.
+  const Meeting meeting{
+      .port = port, .scheme = EgressScheme::https, .name = hello.name(), .address = 0};
+  co_await serve_http(cell, inner, &meeting);
 }
 
 Task<void> serve_tls(ServedCell& cell, BufferedLink& client, const Meeting& meeting,
@@ -162,6 +197,8 @@ Task<void> serve_tls(ServedCell& cell, BufferedLink& client, const Meeting& meet
   if (rules.empty())
     co_return co_await refuse_tls(cell, client, std::move(event), "no rule allows this host");
   event.rule = rules.front()->id;
+  if (std::ranges::any_of(rules, &EgressRule::inspect))
+    co_return co_await serve_inspected(cell, client, hello, meeting.port, std::move(event));
   if (!cell.take_request())
     co_return co_await refuse_tls(cell, client, std::move(event),
                                   "the call has made all the requests that it may");
@@ -224,7 +261,7 @@ Task<void> tunnel(ServedCell& cell, BufferedLink& client, BufferedLink& host, Ne
 Task<void> part(ServedCell& cell, BufferedLink& client, std::string_view last_words) {
   const Watchdog watchdog(cell.io(), client.link, kPartPatience);
   if (!co_await client.link.write(last_words)) co_return;
-  client.link.finish();
+  co_await client.link.finish();
   for (std::size_t dropped = 0; dropped < kMostDropped; dropped += client.pending.size()) {
     client.pending.clear();
     if (!co_await client.read_more()) co_return;

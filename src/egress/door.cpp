@@ -133,7 +133,10 @@ Result<EgressChannel> EgressChannel::open(int door, const std::string& call_id,
   EgressChannel channel(std::move(ends->outside), rules.upload);
   if (!wait_readable(channel.fd(), until)) return no_egress("did not answer in time");
   const auto packet = receive_packet_from(channel.fd());
-  if (!packet || packet->bytes != kReady) return no_egress("refused it");
+  if (!packet || !packet->bytes.starts_with(kReady)) return no_egress("refused it");
+  channel.authority_ = packet->bytes.substr(kReady.size());
+  if (channel.authority_.empty() == has_inspection(rules))
+    return no_egress("does not look into TLS as the rules say");
   return channel;
 }
 
@@ -181,8 +184,8 @@ Sys<NewCell> receive_cell(int door) {
   return cell;
 }
 
-bool send_ready(int channel) {
-  return send_packet(channel, kReady, {}, MSG_DONTWAIT).has_value();
+bool send_ready(int channel, const std::string& authority) {
+  return send_packet(channel, std::string(kReady) + authority, {}, MSG_DONTWAIT).has_value();
 }
 
 bool send_event(int channel, const NetworkEvent& event) {

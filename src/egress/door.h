@@ -1,7 +1,8 @@
 // The border between whoever makes cells and the egress process that serves their sockets.
 //
 //   door      one packet per cell: its rules, one end of a channel of its own, and its sockets
-//   channel   egress → supervisor: `ready`, then events; its end is the end of the egress process
+//   channel   egress → supervisor: `ready`, with the certificate of the cell's authority if its
+//             rules look into TLS, then events; its end is the end of the egress process
 //             supervisor → egress: nothing; its end is the end of the cell, and of every
 //             connection of it
 //
@@ -38,6 +39,9 @@ class EgressChannel {
   // Notes what has come, and never waits. False: the egress process is gone.
   bool take();
 
+  // Of the authority that the cell has to trust, as PEM; empty: none of its hosts is inspected.
+  [[nodiscard]] const std::string& authority() const { return authority_; }
+
   // The cell is gone. Waits a moment for what is known about its last connections.
   [[nodiscard]] std::vector<NetworkEvent> finish();
 
@@ -46,6 +50,7 @@ class EgressChannel {
   Fd channel_;
   ByteSize upload_;
   bool finishing_ = false;
+  std::string authority_;
   std::vector<NetworkEvent> events_;
 };
 
@@ -59,7 +64,8 @@ struct NewCell {
 // Never waits. EAGAIN: nothing is there; EPIPE: nobody is left who could send; EBADMSG: something
 // else was sent.
 [[nodiscard]] Sys<NewCell> receive_cell(int door);
-[[nodiscard]] bool send_ready(int channel);
+// `authority`: its certificate, as PEM; empty: the cell has none.
+[[nodiscard]] bool send_ready(int channel, const std::string& authority);
 // False: there is no room, or nobody who reads.
 [[nodiscard]] bool send_event(int channel, const NetworkEvent& event);
 

@@ -5,6 +5,7 @@
 #include "egress/connection.h"
 #include "egress/dial.h"
 #include "egress/http_head.h"
+#include "egress/tls_link.h"
 #include "egress/watchdog.h"
 #include "http/characters.h"
 #include "http/chunked.h"
@@ -14,11 +15,12 @@ namespace sallyport {
 namespace {
 
 constexpr auto kHeadPatience = std::chrono::seconds(30);
-constexpr std::string_view kPlainScheme = "http://";
+constexpr auto kTlsPatience = std::chrono::seconds(10);
 
 // What one request is for.
 struct Wanted {
   HostName name;
+  EgressScheme scheme = EgressScheme::http;
   std::uint16_t port = 80;
   std::string target;  // in the form that a server gets
 };
@@ -48,10 +50,12 @@ std::expected<Wanted, HttpFault> read_wanted(const NetworkMap& map, const Reques
                                              const Meeting* meeting) {
   std::string_view target = request.target;
   std::string_view authority = request.host;
-  const bool absolute = target.size() > kPlainScheme.size() &&
-                        equal_ignoring_case(target.substr(0, kPlainScheme.size()), kPlainScheme);
+  const EgressScheme scheme = meeting != nullptr ? meeting->scheme : EgressScheme::http;
+  const std::string beginning = std::string(name_of(scheme)) + "://";
+  const bool absolute = target.size() > beginning.size() &&
+                        equal_ignoring_case(target.substr(0, beginning.size()), beginning);
   if (absolute) {
-    target.remove_prefix(kPlainScheme.size());
+    target.remove_prefix(beginning.size());
     const std::size_t path = std::min(target.find_first_of("/?"), target.size());
     authority = target.substr(0, path);
     target.remove_prefix(path);
@@ -73,7 +77,8 @@ std::expected<Wanted, HttpFault> read_wanted(const NetworkMap& map, const Reques
   if (wanted.empty() || wanted.front() == '?') wanted.insert(0, "/");
   if (wanted.front() != '/' && wanted != "*")
     return std::unexpected(HttpFault{400, "The target is not a path."});
-  return Wanted{.name = place->first, .port = place->second, .target = std::move(wanted)};
+  return Wanted{
+      .name = place->first, .scheme = scheme, .port = place->second, .target = std::move(wanted)};
 }
 
 // Whether `path` is `allowed` or lies below it.
@@ -103,7 +108,7 @@ Judged judge(ServedCell& cell, const RequestHead& request, const Wanted& wanted)
   const auto rules = cell.map().rules_for(wanted.name, wanted.port);
   const EgressRule* some = nullptr;
   for (const EgressRule* rule : rules) {
-    if (rule->scheme != EgressScheme::http) continue;
+    if (rule->scheme != wanted.scheme) continue;
     some = rule;
     if (!allows(*rule, request, wanted.target)) continue;
     if (!cell.take_request())
@@ -112,8 +117,8 @@ Judged judge(ServedCell& cell, const RequestHead& request, const Wanted& wanted)
   }
   if (some == nullptr)
     return {nullptr,
-            {403, "no rule allows http to " + wanted.name.to_text() + ":" +
-                      std::to_string(wanted.port)}};
+            {403, "no rule allows " + std::string(name_of(wanted.scheme)) + " to " +
+                      wanted.name.to_text() + ":" + std::to_string(wanted.port)}};
   return {some, {403, "no rule allows " + request.method + " of this path"}};
 }
 
@@ -212,7 +217,7 @@ struct Exchange {
     // An answer that does not wait for its request is the last one.
     if (!request_done && !tunnel) {
       keep = false;
-      client.link.finish();
+      co_await client.link.finish();
       host.link.close();
       client.link.close();
     }
@@ -272,6 +277,23 @@ struct Upstream {
         open(cell, *link) {}
 };
 
+// A connection with the host, and TLS over it if that is what is spoken. The host has to be what
+// the name says, whatever the cell would have made of its certificate.
+Task<Result<Dialled>> reach(ServedCell& cell, const Wanted& wanted, const EgressRule& rule) {
+  auto dialled = co_await dial(cell, wanted.name, rule);
+  if (!dialled || wanted.scheme != EgressScheme::https) co_return dialled;
+  auto session = cell.trust().session_for(wanted.name);
+  if (!session) co_return std::unexpected(std::move(session.error()));
+  auto secure = std::make_unique<TlsLink>(std::move(dialled->link), std::move(*session));
+  const ServedCell::Open open(cell, *secure);
+  const Watchdog watchdog(cell.io(), *secure, kTlsPatience);
+  if (auto greeted = co_await secure->greet(); !greeted)
+    co_return fail(Reason::unavailable,
+                   "TLS with " + wanted.name.to_text() + " failed: " + greeted.error().message);
+  dialled->link = std::move(secure);
+  co_return dialled;
+}
+
 // The next head; nothing: the client has ended, or what came is none.
 Task<std::optional<std::size_t>> read_head(ServedCell& cell, BufferedLink& client) {
   const Watchdog watchdog(cell.io(), client.link, kHeadPatience);
@@ -321,7 +343,7 @@ Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* mee
 
     if (!upstream || upstream->name != wanted->name || upstream->rule->port != wanted->port) {
       upstream.reset();
-      auto dialled = co_await dial(cell, wanted->name, *judged.rule);
+      auto dialled = co_await reach(cell, *wanted, *judged.rule);
       if (!dialled) {
         if (dialled.error().reason == Reason::permission)
           co_return co_await refuse({403, dialled.error().message});
@@ -334,7 +356,8 @@ Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* mee
     }
     event.address = upstream->address;
     event.verdict = "allowed";
-    const std::string host = wanted->port == 80
+    const std::uint16_t usual_port = wanted->scheme == EgressScheme::https ? 443 : 80;
+    const std::string host = wanted->port == usual_port
                                  ? wanted->name.to_text()
                                  : wanted->name.to_text() + ":" + std::to_string(wanted->port);
     Exchange exchange{cell, client, upstream->buffered, event};
@@ -356,7 +379,7 @@ Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* mee
     cell.note(event);
     if (exchange.tunnel || !exchange.keep || !request.keep_alive || cell.ended()) break;
   }
-  client.link.finish();
+  co_await client.link.finish();
 }
 
 }  // namespace sallyport

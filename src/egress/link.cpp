@@ -38,9 +38,10 @@ class PlainLink final : public Link {
     co_return !error;
   }
 
-  void finish() override {
+  Task<void> finish() override {
     boost::system::error_code ignored;
     socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    co_return;
   }
 
   void close() override {

@@ -25,7 +25,7 @@ class Link {
   // All of it; false: the connection has failed.
   virtual Task<bool> write(std::string_view bytes) = 0;
   // Nothing more will be written.
-  virtual void finish() = 0;
+  virtual Task<void> finish() = 0;
   // Ends whatever waits on it.
   virtual void close() = 0;
   // Ends it so that the other side sees a failure and not an end.

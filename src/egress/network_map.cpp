@@ -36,6 +36,10 @@ Result<NetworkMap> NetworkMap::make(EgressRules rules) {
                   "the names below " + quoted(rule.host) + " cannot be told apart in " +
                       std::string(name_of(rule.scheme)),
                   "write each host by its name");
+    if (rule.inspect && rule.scheme != EgressScheme::https)
+      return fail(Reason::argument,
+                  "there is no TLS to look into in " + std::string(name_of(rule.scheme)),
+                  "leave `inspect` out, or write it for https");
     map.allow_.push_back(std::move(*pattern));
   }
   map.deny_.reserve(rules.deny.size());
@@ -110,6 +114,13 @@ EgressScheme NetworkMap::scheme_at(const EgressPoint& point) const {
     if (rules_.allow[i].port == point.port && covers(allow_[i], pattern))
       return rules_.allow[i].scheme;
   return EgressScheme::tcp;
+}
+
+std::vector<HostPattern> NetworkMap::inspected() const {
+  std::vector<HostPattern> found;
+  for (std::size_t i = 0; i < allow_.size(); ++i)
+    if (rules_.allow[i].inspect) found.push_back(allow_[i]);
+  return found;
 }
 
 std::vector<const EgressRule*> NetworkMap::rules_for(const HostName& name,

@@ -55,6 +55,9 @@ class NetworkMap {
   [[nodiscard]] std::vector<const EgressRule*> rules_for(const HostName& name,
                                                          std::uint16_t port) const;
 
+  // The hosts whose TLS is looked into.
+  [[nodiscard]] std::vector<HostPattern> inspected() const;
+
   // Whether `deny` has the name.
   [[nodiscard]] bool is_denied(const HostName& name) const;
 

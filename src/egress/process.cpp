@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "egress/connection.h"
 #include "egress/name_question.h"
+#include "egress/system_roots.h"
 #include "kernel/landlock.h"
 #include "kernel/privilege.h"
 
@@ -113,11 +114,17 @@ Task<void> watch_channel(CellPtr cell) {
 }
 
 // A cell whose sockets are not what its rules call for is not served.
-void begin_cell(asio::io_context& io, const LookupSettings& lookups, NewCell given) {
+void begin_cell(asio::io_context& io, Outside& outside, NewCell given) {
   auto map = NetworkMap::make(std::move(given.rules));
   if (!map || map->points().size() != given.listeners.size()) return;
-  const auto cell =
-      std::make_shared<ServedCell>(io, lookups, std::move(*map), std::move(given.channel));
+  std::unique_ptr<Authority> authority;
+  if (has_inspection(map->rules())) {
+    auto made = Authority::make(map->inspected());
+    if (!made) return;
+    authority = std::move(*made);
+  }
+  const auto cell = std::make_shared<ServedCell>(io, outside, std::move(*map), std::move(authority),
+                                                 std::move(given.channel));
   boost::system::error_code failed;
   cell->names.assign(udp::v4(), given.names.release(), failed);
   cell->listeners.reserve(given.listeners.size());
@@ -131,15 +138,17 @@ void begin_cell(asio::io_context& io, const LookupSettings& lookups, NewCell giv
     asio::co_spawn(io, accept_clients(cell, i), asio::detached);
   asio::co_spawn(io, answer_names(cell), asio::detached);
   asio::co_spawn(io, watch_channel(cell), asio::detached);
-  if (!send_ready(cell->channel().native_handle())) cell->end();
+  if (!send_ready(cell->channel().native_handle(),
+                  cell->authority() != nullptr ? cell->authority()->certificate() : ""))
+    cell->end();
 }
 
 Task<void> watch_door(asio::io_context& io, asio::posix::stream_descriptor& door,
-                      const LookupSettings& lookups) {
+                      Outside& outside) {
   for (;;) {
     auto cell = receive_cell(door.native_handle());
     if (cell) {
-      begin_cell(io, lookups, std::move(*cell));
+      begin_cell(io, outside, std::move(*cell));
       continue;
     }
     if (cell.error().err == EBADMSG || cell.error().err == EINTR) continue;
@@ -184,13 +193,15 @@ Result<void> serve_egress(Fd door) {
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
   if (auto done = set_dumpable(false); !done) return fail(Reason::internal, done.error());
-  const LookupSettings lookups =
-      read_lookup_settings(text_of("/etc/resolv.conf"), text_of("/etc/hosts"));
+  OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+  Outside outside{
+      .lookups = read_lookup_settings(text_of("/etc/resolv.conf"), text_of("/etc/hosts")),
+      .trust = HostTrust(system_roots())};
   if (auto done = give_up_rights(); !done) return fail(Reason::cannot_enforce, done.error());
 
   asio::io_context io(1);
   asio::posix::stream_descriptor entrance(io, door.release());
-  asio::co_spawn(io, watch_door(io, entrance, lookups), asio::detached);
+  asio::co_spawn(io, watch_door(io, entrance, outside), asio::detached);
   io.run();
   return {};
 }

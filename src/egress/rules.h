@@ -1,6 +1,7 @@
 // What a cell may reach, as plain values that travel from the policy to the egress process.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ struct EgressRule {
   std::uint16_t port = 443;
   EgressScheme scheme = EgressScheme::https;
   bool internal = false;                    // it may lead to an address that is not of the internet
+  bool inspect = false;                     // https is looked into: each request is judged
   std::string address;                      // that is dialled in place of what a resolver says
   std::vector<std::string> methods, paths;  // of http; empty: all
   std::string id;                           // in records: "tools.python.network.allow[0]"
@@ -38,13 +40,19 @@ struct EgressRules {
   bool operator==(const EgressRules&) const = default;
 };
 
+// Whether the cell has an authority of its own, which it has to trust.
+[[nodiscard]] inline bool has_inspection(const EgressRules& rules) {
+  return std::ranges::any_of(rules.allow, &EgressRule::inspect);
+}
+
 template <class Wire>
 void visit(Wire& wire, EgressRule& rule) {
-  auto& [host, port, scheme, internal, address, methods, paths, id] = rule;
+  auto& [host, port, scheme, internal, inspect, address, methods, paths, id] = rule;
   visit(wire, host);
   visit(wire, port);
   visit_enum(wire, scheme, EgressScheme::tcp);
   visit(wire, internal);
+  visit(wire, inspect);
   visit(wire, address);
   visit(wire, methods);
   visit(wire, paths);

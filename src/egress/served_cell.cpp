@@ -6,9 +6,14 @@ namespace sallyport {
 
 namespace asio = boost::asio;
 
-ServedCell::ServedCell(asio::io_context& io, const LookupSettings& lookups, NetworkMap map,
-                       Fd channel)
-    : names(io), io_(io), lookups_(lookups), map_(std::move(map)), channel_(io) {
+ServedCell::ServedCell(asio::io_context& io, Outside& outside, NetworkMap map,
+                       std::unique_ptr<Authority> authority, Fd channel)
+    : names(io),
+      io_(io),
+      outside_(outside),
+      map_(std::move(map)),
+      authority_(std::move(authority)),
+      channel_(io) {
   boost::system::error_code ignored;
   channel_.assign(channel.release(), ignored);
 }

@@ -12,27 +12,38 @@
 #include <string>
 #include <vector>
 
+#include "egress/authority.h"
 #include "egress/door.h"
+#include "egress/host_trust.h"
 #include "egress/link.h"
 #include "egress/name_lookup.h"
 #include "egress/network_map.h"
 
 namespace sallyport {
 
+// What the process knows of the world outside, for all cells.
+struct Outside {
+  LookupSettings lookups;
+  HostTrust trust;
+};
+
 class ServedCell {
  public:
   static constexpr std::size_t kMostNames = 200;   // that are noted
   static constexpr std::size_t kMostNotes = 1000;  // of any kind
 
-  ServedCell(boost::asio::io_context& io, const LookupSettings& lookups, NetworkMap map,
-             Fd channel);
+  // `authority`: null if none of its hosts is inspected.
+  ServedCell(boost::asio::io_context& io, Outside& outside, NetworkMap map,
+             std::unique_ptr<Authority> authority, Fd channel);
   ~ServedCell();
   ServedCell(const ServedCell&) = delete;
   ServedCell& operator=(const ServedCell&) = delete;
 
   [[nodiscard]] const NetworkMap& map() const { return map_; }
   [[nodiscard]] boost::asio::io_context& io() const { return io_; }
-  [[nodiscard]] const LookupSettings& lookups() const { return lookups_; }
+  [[nodiscard]] const LookupSettings& lookups() const { return outside_.lookups; }
+  [[nodiscard]] HostTrust& trust() const { return outside_.trust; }
+  [[nodiscard]] Authority* authority() const { return authority_.get(); }
   [[nodiscard]] boost::asio::posix::stream_descriptor& channel() { return channel_; }
   [[nodiscard]] bool ended() const { return ended_; }
 
@@ -83,8 +94,9 @@ class ServedCell {
 
  private:
   boost::asio::io_context& io_;
-  const LookupSettings& lookups_;
+  Outside& outside_;
   NetworkMap map_;
+  std::unique_ptr<Authority> authority_;
   boost::asio::posix::stream_descriptor channel_;
   std::set<Link*> open_;
   std::size_t connections_ = 0;

@@ -220,8 +220,7 @@ TEST(Explain, ListsWhatThisVersionRefuses) {
   std::vector<std::string> found;
   for (const ExplainedGap& gap : explain(shop.rules, "python")->gaps)
     found.push_back(gap.rule + (gap.every_call ? "" : " (some)"));
-  EXPECT_THAT(found, ElementsAre("tools.python.approval (some)", "tools.python.network",
-                                 "tools.python.warm"));
+  EXPECT_THAT(found, ElementsAre("tools.python.approval (some)", "tools.python.warm"));
 }
 
 TEST(Explain, TextOfTheFileCannotMoveTheCursor) {

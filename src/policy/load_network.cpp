@@ -124,6 +124,10 @@ std::optional<HostRule> finish(const Spot& at, HostParts parts) {
         parts.scheme == "https" ? "write inspect: true, or leave them out" : "leave them out");
     return std::nullopt;
   }
+  if (parts.inspect && (parts.scheme == "tcp" || parts.scheme == "postgres")) {
+    at.refuse("nobody can look into " + parts.scheme, "leave inspect out");
+    return std::nullopt;
+  }
   if (parts.host->covers_subdomains() && (parts.scheme == "tcp" || parts.scheme == "postgres")) {
     at.refuse("the names below " + quoted(parts.host->to_text()) + " cannot be told apart in " +
                   parts.scheme,

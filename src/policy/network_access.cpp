@@ -58,6 +58,7 @@ EgressRules network_access(const Ceiling& ceiling, const Tool& tool) {
                            .port = rule.port,
                            .scheme = scheme_of(rule.scheme),
                            .internal = rule.internal,
+                           .inspect = rule.inspect && rule.scheme == "https",
                            .address = rule.address,
                            .methods = rule.methods,
                            .paths = rule.paths,

@@ -1,7 +1,5 @@
 #include "policy/not_yet.h"
 
-#include <algorithm>
-
 namespace sallyport {
 namespace {
 
@@ -11,8 +9,6 @@ constexpr NotYet kNotYet[] = {
      [](const Tool& tool) {
        return tool.tier == Tier::wasm || tool.tier == Tier::container || tool.tier == Tier::vm;
      }},
-    {"network", "a look into https (`inspect`)",
-     [](const Tool& tool) { return std::ranges::any_of(tool.network.allow, &HostRule::inspect); }},
     {"dangerously_share_network", "the network of this machine",
      [](const Tool& tool) { return tool.share_network; }},
     {"credentials", "credentials", [](const Tool& tool) { return !tool.credentials.empty(); }},

@@ -39,17 +39,23 @@ Result<EgressRule> parse_net(std::string_view text) {
       scheme = named;
     } else if (word == "internal") {
       rule.internal = true;
+    } else if (word == "inspect") {
+      rule.inspect = true;
     } else if (word.starts_with("address=")) {
       const auto address = IpAddress::parse(word.substr(word.find('=') + 1));
       if (!address) return std::unexpected(address.error());
       rule.address = address->to_text();
     } else {
-      return fail(Reason::argument, quoted(word) + " is no word of --net",
-                  "write https, http, postgres, tcp, internal or address=IP behind the host");
+      return fail(
+          Reason::argument, quoted(word) + " is no word of --net",
+          "write https, http, postgres, tcp, internal, inspect or address=IP behind the host");
     }
   }
   if (!place->port && scheme->port == 0)
     return fail(Reason::argument, "tcp has no port of its own", "write the port, as HOST:PORT,tcp");
+  if (rule.inspect && scheme->scheme != EgressScheme::https)
+    return fail(Reason::argument, "there is no TLS to look into in " + std::string(scheme->name),
+                "leave `inspect` out, or write https");
   rule.scheme = scheme->scheme;
   rule.port = place->port.value_or(scheme->port);
   return rule;

@@ -175,7 +175,9 @@ constexpr Option<RunRequest> kRunOptions[] = {
      "A host that it may reach, by name; *.HOST for all names below one. Over https at 443, unless "
      "a "
      "word says http, postgres or tcp. `internal` allows an address of a private network, and "
-     "address=IP dials that one. Everything else is out of reach.",
+     "address=IP dials that one. `inspect` looks into https, with a certificate authority that "
+     "only "
+     "this cell trusts. Everything else is out of reach.",
      [](RunRequest& request, std::string_view text) {
        return append(request.spec.network.allow, parse_net(text));
      },
