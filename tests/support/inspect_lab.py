@@ -52,7 +52,6 @@ make_certificate("expired.example.com", "expired.example.com", -1)
 openssl("req", "-x509", *KEY, "-keyout", "self.example.com.key", "-out", "self.example.com.pem",
         "-days", "2", "-subj", "/CN=self.example.com", "-addext",
         "subjectAltName=DNS:self.example.com")
-make_certificate("h2.example.com", "h2.example.com", 2)
 with open("roots.pem", "w") as all_roots:
     for path in ("/etc/ssl/certs/ca-certificates.crt", "root.pem"):
         with open(path) as some:
@@ -74,7 +73,7 @@ do("git", "clone", "-q", "--bare", "repo", "files/repo.git")
 do("git", "-C", "files/repo.git", "update-server-info")
 
 HOSTS = ["api.example.com", "deep.api.example.com", "second.example.com", "wrong.example.com",
-         "expired.example.com", "self.example.com", "h2.example.com"]
+         "expired.example.com", "self.example.com"]
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -154,7 +153,6 @@ context_of = {}
 for host in HOSTS:
     context_of[host] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context_of[host].load_cert_chain(host + ".pem", host + ".key")
-context_of["h2.example.com"].set_alpn_protocols(["h2"])
 
 
 def choose(connection, name, _):
