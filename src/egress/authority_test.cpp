@@ -127,7 +127,7 @@ TEST(Authority, RemembersACertificateAndABoundedNumberOfThem) {
 
 TEST(Authority, CanBeHadForTheLongestNameAndForManyHosts) {
   std::string name;
-  while (name.size() + 61 < 253)
+  while (name.size() + 61 + 11 <= 253)
     name += std::string(60, 'a') + ".";
   name += "example.com";
   std::vector<HostPattern> hosts;

@@ -145,6 +145,9 @@ Task<void> serve_inspected(ServedCell& cell, BufferedLink& client, const TlsHell
   if (!offered.empty() && std::ranges::find(offered, "http/1.1") == offered.end())
     co_return co_await refuse_tls(cell, client, std::move(event),
                                   "the host is inspected, and the client does not offer HTTP/1.1");
+  if (!cell.take_handshake())
+    co_return co_await refuse_tls(cell, client, std::move(event),
+                                  "the call has made all the connections that it may");
   auto session = cell.authority() != nullptr
                      ? cell.authority()->session_for(hello.name())
                      : Result<TlsHandle>(fail(Reason::internal, "the cell has no authority"));

@@ -105,6 +105,17 @@ TEST(NetworkMaps, RefuseWhatCannotBeHeld) {
   EXPECT_FALSE(fault(many).empty());
 }
 
+TEST(NetworkMaps, KnowWhoseTlsIsLookedInto) {
+  EgressRule looked = rule("*.a.example");
+  looked.inspect = true;
+  const NetworkMap map = make({looked, rule("b.example")});
+  EXPECT_THAT(map.inspected(), ElementsAre(*HostPattern::parse("*.a.example")));
+  EXPECT_TRUE(has_inspection(map.rules()));
+  EXPECT_FALSE(has_inspection(make({rule("b.example")}).rules()));
+  looked.scheme = EgressScheme::http;
+  EXPECT_FALSE(NetworkMap::make({.allow = {looked}}));
+}
+
 TEST(NetworkMaps, HaveNoPlacesForNames_WhenNothingIsAllowed) {
   const NetworkMap map = make({});
   EXPECT_EQ(map.points().size(), 1);

@@ -61,6 +61,11 @@ bool ServedCell::take_request() {
   return ++requests_ <= map_.rules().requests;
 }
 
+bool ServedCell::take_handshake() {
+  constexpr std::uint64_t kPerRequest = 4, kBeside = 64;
+  return ++handshakes_ <= kPerRequest * map_.rules().requests + kBeside;
+}
+
 bool ServedCell::count_sent(std::size_t bytes) {
   return (sent_ += bytes) <= map_.rules().upload.bytes;
 }

@@ -59,6 +59,9 @@ class ServedCell {
 
   // One more connection or request; false: no more of them.
   [[nodiscard]] bool take_request();
+  // One more TLS handshake, which costs this process far more than it costs the cell; false: it has
+  // had more than any number of requests needs.
+  [[nodiscard]] bool take_handshake();
   // Bytes from and to the cell; false: it has had as many as it may.
   [[nodiscard]] bool count_sent(std::size_t bytes);
   [[nodiscard]] bool count_received(std::size_t bytes);
@@ -104,7 +107,7 @@ class ServedCell {
   std::size_t notes_ = 0;
   NetworkEvent unlisted_;
   std::uint64_t unlisted_count_ = 0;
-  std::uint64_t requests_ = 0, sent_ = 0, received_ = 0;
+  std::uint64_t requests_ = 0, handshakes_ = 0, sent_ = 0, received_ = 0;
   bool ended_ = false;
 };
 

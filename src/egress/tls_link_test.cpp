@@ -297,9 +297,10 @@ TEST_F(TlsLinks, AnEndThatTlsDoesNotKnowOfIsAFailure) {
 
 TEST_F(TlsLinks, ChangedBytesAreAFailure) {
   between(*authority_, [](const Ends& ends, Link& server, Link& client) -> Task<void> {
-    static constexpr std::string_view kRecord(
+    using namespace std::string_view_literals;
+    static constexpr auto kRecord =
         "\x17\x03\x03\x00\x20"
-        "0123456789abcdef0123456789abcdef");
+        "0123456789abcdef0123456789abcdef"sv;
     EXPECT_TRUE(co_await ends.server->write(kRecord));
     EXPECT_EQ(co_await read_all(client), "");
     EXPECT_TRUE(client.failed());

@@ -52,6 +52,8 @@ TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
       {kTool "network: {allow: [{host: a.b, methods: [GET]}]}\n",
        "f:6:23: tools.t.network.allow[0]: methods and paths cannot be seen in https (write "
        "inspect: true, or leave them out)"},
+      {kTool "network: {allow: [{host: a.b, port: 1, scheme: tcp, inspect: true}]}\n",
+       "f:6:23: tools.t.network.allow[0]: nobody can look into tcp (leave inspect out)"},
       {kTool "files: {read: [data]}\n",
        "f:6:20: tools.t.files.read[0]: 'data' is not an absolute path (write an absolute path such "
        "as /srv/data, without '.', '..' and '//')"},

@@ -159,6 +159,18 @@ TEST_P(Inspect, EachRequestIsRecordedAndCounted) {
   EXPECT_GT(result.usage("network_bytes"), 100);
 }
 
+TEST_P(Inspect, HandshakesAloneComeToAnEnd) {
+  EXPECT_THAT(cell({"--json", "--net", "api.example.com,inspect", "--requests", "1"},
+                   "python3 -c '\n"
+                   "import socket, ssl\n"
+                   "for i in range(1000):\n"
+                   "    ssl.create_default_context().wrap_socket(\n"
+                   "        socket.create_connection((\"api.example.com\", 443)),\n"
+                   "        server_hostname=\"api.example.com\").close()\n'")
+                  .out,
+              HasSubstr("the call has made all the connections that it may"));
+}
+
 TEST_P(Inspect, MethodsAndPathsAreHeld) {
   const TempDir directory(GetParam());
   write_file(
@@ -302,7 +314,7 @@ TEST_P(Inspect, WithoutItTheClientSeesTheHost) {
 
 TEST_P(Inspect, EachCellHasAnAuthorityOfItsOwn) {
   const TempDir directory(GetParam());
-  const std::string look = "tail -n 12 /etc/ssl/sallyport-ca.crt";
+  const std::string look = "tail -n 40 /etc/ssl/sallyport-ca.crt";
   const std::string one = inspected(look).out, two = inspected(look).out;
   EXPECT_THAT(one, HasSubstr("END CERTIFICATE"));
   EXPECT_NE(one, two);
@@ -320,8 +332,8 @@ TEST_P(Inspect, EachCellHasAnAuthorityOfItsOwn) {
 TEST_P(Inspect, NothingOfTheKeyIsInTheCell) {
   const Ran ran = inspected(
       "curl -sS https://api.example.com/x; env | grep -c PRIVATE; "
-      "grep -rlsa 'PRIVATE KEY' /etc/ssl /run /dev/shm /tmp /workspace /.sallyport-ca.crt; "
-      "for p in /proc/[0-9]*; do cat $p/environ $p/cmdline 2>/dev/null | grep -ac 'PRIVATE KEY'; "
+      "grep -rlsa 'PRIVATE[ ]KEY' /etc/ssl /run /dev/shm /tmp /workspace /.sallyport-ca.crt; "
+      "for p in /proc/[0-9]*; do cat $p/environ $p/cmdline 2>/dev/null | grep -ac 'PRIVATE[ ]KEY'; "
       "ls -l $p/fd 2>/dev/null; done; head -c 1 /proc/1/mem; "
       "touch /etc/ssl/sallyport-ca.crt /etc/ssl/certs/ca-certificates.crt");
   EXPECT_THAT(ran.out, HasSubstr("GET /x for api.example.com\n0\n0\n"));
@@ -341,15 +353,16 @@ TEST_P(Inspect, AVariableOfTheCallerStays) {
 
 TEST_P(Inspect, ARootOfOnesOwnHasItToo) {
   const TempDir root;
-  for (const char* name : {"usr", "etc", "etc/ssl", "etc/ssl/certs"})
+  for (const char* name : {"data", "etc", "etc/ssl", "etc/ssl/certs"})
     std::filesystem::create_directory(root / name);
+  std::filesystem::create_directory_symlink("data", root / "usr");
   for (const char* name : {"bin", "lib", "lib64"})
-    std::filesystem::create_directory_symlink(std::string("usr/") + name, root / name);
+    std::filesystem::create_directory_symlink(std::string("data/") + name, root / name);
   write_file(root / "etc/resolv.conf", "nameserver 127.0.0.1\n");
   write_file(root / "etc/nsswitch.conf", "hosts: files dns\n");
   std::filesystem::permissions(root.path(), std::filesystem::perms(0755));
-  const std::vector<std::string> options = {"--root",    root.path(), "--read",
-                                            "/usr:/usr", "--net",     "api.example.com,inspect"};
+  const std::vector<std::string> options = {"--root",     root.path(), "--read",
+                                            "/usr:/data", "--net",     "api.example.com,inspect"};
   EXPECT_THAT(cell(options, "echo $SSL_CERT_FILE; curl -sS https://api.example.com/x").out,
               "/.sallyport-ca.crt\nGET /x for api.example.com\n");
   write_file(root / "etc/ssl/certs/ca-certificates.crt", "of the root\n");
@@ -371,7 +384,7 @@ TEST_P(Inspect, ARootOfOnesOwnHasItToo) {
 
 TEST_P(Inspect, OnlyHttpsCanBeInspected) {
   const Ran ran = cell({"--net", "api.example.com:80,inspect"}, "true");
-  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.exit_code, 125);
   EXPECT_THAT(ran.err, HasSubstr("there is no TLS to look into in http"));
 }
 
