@@ -270,7 +270,6 @@ TEST_P(Calls, RefuseWhatThisVersionDoesNotHave) {
     const char* rule;
   };
   const Row rows[] = {
-      {command + "    network: { allow: [{ host: api.example.com, inspect: true }] }\n", "tools.t.network"},
       {command + "    tier: vm\n", "tools.t.tier"},
       {command + "    approval: { by: [lead] }\n", "tools.t.approval"},
       {python + "    warm: true\n", "tools.t.warm"},
