@@ -283,7 +283,7 @@ TEST_P(Inspect, ProtocolsThatBeginAsARequestGoOn) {
                       "    socket.create_connection((\"api.example.com\", 443)),\n"
                       "    server_hostname=\"api.example.com\")\n"
                       "s.sendall(b\"GET /ws HTTP/1.1\\r\\nHost: api.example.com\\r\\n\"\n"
-                      "          b\"Connection: Upgrade\\r\\nUpgrade: echo\\r\\n\\r\\n\")\n"
+                      "          b\"Connection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n\")\n"
                       "head = b\"\"\n"
                       "while not head.endswith(b\"\\r\\n\\r\\n\"): head += s.recv(1)\n"
                       "print(head.split()[1].decode())\n"

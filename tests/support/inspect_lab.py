@@ -121,7 +121,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.answer(b"got %d: " % len(body) + body[:100])
 
     def echo(self):
-        self.wfile.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\n"
+        self.wfile.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
                          b"Connection: Upgrade\r\n\r\n")
         while piece := self.rfile.read1(100):
             self.wfile.write(piece.upper())
