@@ -89,7 +89,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
-        if self.headers.get("Upgrade") == "echo":
+        if self.headers.get("Upgrade") == "websocket":
             return self.echo()
         if self.path.startswith("/files/"):
             self.path = self.path[len("/files"):]
