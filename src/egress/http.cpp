@@ -275,6 +275,12 @@ struct Upstream {
         link(std::move(dialled.link)),
         buffered(*link),
         open(cell, *link) {}
+
+  // Two rules for one host may lead to different places.
+  [[nodiscard]] bool serves(const HostName& host, const EgressRule& other) const {
+    return name == host && rule->port == other.port && rule->address == other.address &&
+           rule->internal == other.internal;
+  }
 };
 
 // A connection with the host, and TLS over it if that is what is spoken. The host has to be what
@@ -341,7 +347,7 @@ Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* mee
     if (judged.rule != nullptr) event.rule = judged.rule->id;
     if (judged.fault.status != 0) co_return co_await refuse(judged.fault);
 
-    if (!upstream || upstream->name != wanted->name || upstream->rule->port != wanted->port) {
+    if (!upstream || !upstream->serves(wanted->name, *judged.rule)) {
       upstream.reset();
       auto dialled = co_await reach(cell, *wanted, *judged.rule);
       if (!dialled) {
