@@ -23,8 +23,8 @@ struct BoundaryOptions {
   // Where rates, lock-outs and records are kept, to be shared by every process that names the same
   // directory. Empty: in memory, for as long as the boundary lives, and without records.
   std::string state;
-  // The sallyport program, which the file tools run in their cells. Empty: the one that this
-  // library was installed with.
+  // The sallyport program, which the file tools run in their cells, and which serves the network of
+  // tools that reach hosts. Empty: this program, if it is sallyport itself.
   std::string program;
   // This process alone uses the state directory for as long as the boundary lives: counting is then
   // done in memory.

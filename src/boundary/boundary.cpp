@@ -208,9 +208,12 @@ AuditLag Boundary::audit_lag() const {
 Result<Boundary> Boundary::open(Policy policy, BoundaryOptions options) {
   const LedgerOptions ledger_options{.lockout = policy.rules().lockout};
   auto state = std::make_unique<State>();
+  const bool named = !options.program.empty();
   state->program = options.program.empty() ? own_program() : std::move(options.program);
   state->launcher = std::move(options.launcher);
-  state->egress = std::make_unique<SharedEgress>(state->program);
+  // Another program would be started again, as itself.
+  const bool is_ours = named || state->program.ends_with("/sallyport");
+  state->egress = std::make_unique<SharedEgress>(is_ours ? state->program : std::string());
   state->policy = std::make_shared<InForce>(std::move(policy));
   if (options.state.empty()) {
     state->ledger = memory_ledger(ledger_options);

@@ -47,6 +47,11 @@ bool EgressChild::is_gone() {
 }
 
 Result<std::shared_ptr<EgressChild>> SharedEgress::get() {
+  if (program_.empty())
+    return fail(Reason::unavailable,
+                "a tool that reaches hosts needs the sallyport program, and it is not known where "
+                "that is",
+                "name it in BoundaryOptions::program");
   const std::lock_guard lock(mutex_);
   if (!child_ || child_->is_gone()) {
     auto started = EgressChild::start(program_.c_str());

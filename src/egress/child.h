@@ -39,6 +39,7 @@ class EgressChild {
 // and again when it has died. From any thread.
 class SharedEgress {
  public:
+  // `program`: a path of `sallyport`; empty: none is known, and there is no egress process.
   explicit SharedEgress(std::string program) : program_(std::move(program)) {}
 
   // Held for as long as a cell uses it.
