@@ -16,6 +16,7 @@ class ServeEgress : public CellTest {
  protected:
   ServeEgress() {
     write_file(www_ / "hello.txt", "hello from the host\n");
+    write_file(www_ / "large", std::string(2'000'000, 'x'));
     server_.emplace(std::vector<std::string>{"python3", "-u", "-m", "http.server", "--bind",
                                              "127.0.0.1", "--directory", www_.path(),
                                              std::to_string(port_)});
@@ -39,8 +40,9 @@ tools:
     network:
       allow: [{ host: web.example, port: )" +
            std::to_string(port_) +
-           R"(, scheme: http, internal: true, address: 127.0.0.1, paths: [/hello.txt] }]
+           R"(, scheme: http, internal: true, address: 127.0.0.1, paths: [/hello.txt, /large] }]
       upload: 600kB
+      download: 1MB
     output: { redact: [ip_addresses] }
 )";
   }
@@ -113,6 +115,23 @@ TEST_P(ServeEgress, BeginsWithThePolicyThatNeedsIt) {
   service.signal(SIGHUP);
   ASSERT_TRUE(eventually([&] { return service.named("sally-egress") > 0; }));
   const std::string key = service.key("will");
+  EXPECT_EQ(service.call("shell", fetch(), key).text("output"), "hello from the host\n");
+}
+
+// What is over is cut, and noted; what was within has gone through.
+TEST_P(ServeEgress, IsBoundedInBytesEachWay) {
+  LiveService service(policy(), GetParam());
+  const std::string key = service.key("will");
+  const std::string url = "http://web.example:" + std::to_string(port_);
+  const Reply down =
+      service.call("shell", R"({"code": "curl -sS )" + url + R"(/large | wc -c"})", key);
+  EXPECT_LT(std::atoll(down.text("output").c_str()), 1'000'000) << down.body;
+  EXPECT_THAT(down.body, HasSubstr("used up its bytes"));
+  const Reply up = service.call(
+      "shell",
+      R"({"code": "head -c 1000000 /dev/zero | curl -sS --data-binary @- )" + url + R"(/large"})",
+      key);
+  EXPECT_THAT(up.body, AllOf(HasSubstr("used up its bytes"), HasSubstr(R"("status":"error")")));
   EXPECT_EQ(service.call("shell", fetch(), key).text("output"), "hello from the host\n");
 }
 

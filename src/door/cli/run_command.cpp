@@ -29,7 +29,8 @@ std::string list(const std::vector<std::string>& names) {
 
 // "network: refused name tracker.example: no rule allows this name"
 std::string network_line(const NetworkEvent& event) {
-  std::string line = "network: " + event.verdict + " " + event.kind + " " + event.host;
+  std::string line = "network: " + event.verdict + " " + event.kind;
+  if (!event.host.empty()) line += " " + event.host;
   if (event.port != 0) line += ":" + std::to_string(event.port);
   if (!event.address.empty()) line += " at " + event.address;
   if (!event.why.empty()) line += ": " + event.why;
