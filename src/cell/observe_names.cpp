@@ -45,7 +45,7 @@ void answer_names(int socket, Observation& notes) {
     const auto address =
         question->type == kTypePtr ? kFirstNamedAddress - 1 : notes.address_of(question->name);
     if (!address) continue;
-    const std::string answer = answer_to(datagram, *question, {.address = *address});
+    const std::string answer = answer_to(datagram, *question, {.address = address});
     static_cast<void>(::sendto(socket, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
                                reinterpret_cast<const sockaddr*>(&from), from_size));
   }

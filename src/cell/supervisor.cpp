@@ -236,7 +236,7 @@ void Supervisor::handle_control() {
       break;
     }
     case ControlMessage::egress:
-      serve_network(std::move(received->descriptors));
+      serve_network(received->descriptors);
       break;
     case ControlMessage::descriptors: {
       std::vector<Fd>& given = received->descriptors;
@@ -267,13 +267,12 @@ void Supervisor::handle_control() {
 }
 
 // Init waits for the answer; without one it finds the socket closed and gives up.
-void Supervisor::serve_network(std::vector<Fd> sockets) {
+void Supervisor::serve_network(const std::vector<Fd>& sockets) {
   if (streams_.egress < 0) {
     refusal_ = Error{Reason::unavailable, "there is no egress process to serve the cell's network",
                      "start the service, or use `sallyport run --net`"};
   } else {
-    auto channel =
-        EgressChannel::open(streams_.egress, cell_.call_id, spec_.network, std::move(sockets));
+    auto channel = EgressChannel::open(streams_.egress, cell_.call_id, spec_.network, sockets);
     if (channel)
       network_ = std::move(*channel);
     else

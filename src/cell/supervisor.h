@@ -52,7 +52,7 @@ class Supervisor {
   Fd pumped(Sys<Fd> (*pump)(Fd), Fd& tool_end);
   void begin_run(Clock::time_point run);
   void handle_control();
-  void serve_network(std::vector<Fd> sockets);
+  void serve_network(const std::vector<Fd>& sockets);
   void handle_call();
   void handle_input();
   void check_output();

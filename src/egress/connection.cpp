@@ -26,7 +26,7 @@ constexpr std::string_view kTlsRefusal("\x15\x03\x03\x00\x02\x02\x31", 7);
 Task<void> refuse_tls(ServedCell& cell, BufferedLink& client, NetworkEvent event, std::string why) {
   event.verdict = "refused";
   event.why = std::move(why);
-  cell.note(std::move(event));
+  cell.note(event);
   co_await part(cell, client, kTlsRefusal);
 }
 
@@ -163,7 +163,7 @@ Task<void> serve_inspected(ServedCell& cell, BufferedLink& client, const TlsHell
   if (!greeted) {
     event.verdict = "failed";
     event.why = "the host is inspected, and the client did not agree: " + greeted.error().message;
-    cell.note(std::move(event));
+    cell.note(event);
     co_await client.link.finish();
     co_return;
   }
@@ -184,7 +184,7 @@ Task<void> serve_tls(ServedCell& cell, BufferedLink& client, const Meeting& meet
       if (!co_await client.read_more()) {
         event.verdict = "refused";
         event.why = "The connection ended before its TLS hello.";
-        cell.note(std::move(event));
+        cell.note(event);
         co_return;
       }
       state = hello.parse(client.pending);
@@ -211,7 +211,7 @@ Task<void> serve_tls(ServedCell& cell, BufferedLink& client, const Meeting& meet
   if (!dialled) {
     event.verdict = "failed";
     event.why = dialled.error().message;
-    cell.note(std::move(event));
+    cell.note(event);
     client.link.reset();
     co_return;
   }
@@ -219,7 +219,7 @@ Task<void> serve_tls(ServedCell& cell, BufferedLink& client, const Meeting& meet
   BufferedLink host(*dialled->link);
   const ServedCell::Open open(cell, host.link);
   co_await tunnel(cell, client, host, event);
-  cell.note(std::move(event));
+  cell.note(event);
 }
 
 // Known by the address alone: nothing of it is looked at.
@@ -231,7 +231,7 @@ Task<void> serve_opaque(ServedCell& cell, BufferedLink& client, const Meeting& m
     event.verdict = "refused";
     event.why = rules.empty() ? "no rule allows this host"
                               : "the call has made all the requests that it may";
-    cell.note(std::move(event));
+    cell.note(event);
     client.link.reset();
     co_return;
   }
@@ -240,7 +240,7 @@ Task<void> serve_opaque(ServedCell& cell, BufferedLink& client, const Meeting& m
   if (!dialled) {
     event.verdict = dialled.error().reason == Reason::permission ? "refused" : "failed";
     event.why = dialled.error().message;
-    cell.note(std::move(event));
+    cell.note(event);
     client.link.reset();
     co_return;
   }
@@ -248,7 +248,7 @@ Task<void> serve_opaque(ServedCell& cell, BufferedLink& client, const Meeting& m
   BufferedLink host(*dialled->link);
   const ServedCell::Open open(cell, host.link);
   co_await tunnel(cell, client, host, event);
-  cell.note(std::move(event));
+  cell.note(event);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ Task<boost::system::error_code> connect(tcp::socket& socket, tcp::endpoint to) {
   const auto waiting = std::make_shared<bool>(true);
   timer.async_wait([waiting, &socket](const boost::system::error_code& error) {
     boost::system::error_code ignored;
-    if (!error && *waiting) socket.close(ignored);
+    if (!error && *waiting) ignored = socket.close(ignored);
   });
   const auto [error] = co_await socket.async_connect(to, kTuple);
   *waiting = false;

@@ -115,7 +115,8 @@ Sys<DoorPair> make_door() {
 }
 
 Result<EgressChannel> EgressChannel::open(int door, const std::string& call_id,
-                                          const EgressRules& rules, std::vector<Fd> sockets) {
+                                          const EgressRules& rules,
+                                          const std::vector<Fd>& sockets) {
   const auto bytes =
       write_wire(Registration{.call_id = call_id, .rules = rules}, kLargestPacket, "the network");
   if (!bytes) return std::unexpected(bytes.error());

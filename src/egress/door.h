@@ -31,7 +31,7 @@ class EgressChannel {
   // until they are served; an error means that they never will be.
   [[nodiscard]] static Result<EgressChannel> open(int door, const std::string& call_id,
                                                   const EgressRules& rules,
-                                                  std::vector<Fd> sockets);
+                                                  const std::vector<Fd>& sockets);
 
   // Readable when take() has something to do.
   [[nodiscard]] int fd() const { return channel_.get(); }

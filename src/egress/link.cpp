@@ -16,8 +16,8 @@ class PlainLink final : public Link {
  public:
   explicit PlainLink(asio::ip::tcp::socket socket) : socket_(std::move(socket)) {
     boost::system::error_code ignored;
-    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-    socket_.non_blocking(true, ignored);
+    ignored = socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    ignored = socket_.non_blocking(true, ignored);
   }
 
   Task<void> wait() override {
@@ -40,19 +40,19 @@ class PlainLink final : public Link {
 
   Task<void> finish() override {
     boost::system::error_code ignored;
-    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    ignored = socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
     co_return;
   }
 
   void close() override {
     boost::system::error_code ignored;
-    socket_.close(ignored);
+    ignored = socket_.close(ignored);
   }
 
   void reset() override {
     boost::system::error_code ignored;
-    socket_.set_option(asio::socket_base::linger(true, 0), ignored);
-    socket_.close(ignored);
+    ignored = socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+    ignored = socket_.close(ignored);
   }
 
   [[nodiscard]] bool failed() const override { return failed_; }

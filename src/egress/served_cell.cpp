@@ -15,7 +15,7 @@ ServedCell::ServedCell(asio::io_context& io, Outside& outside, NetworkMap map,
       authority_(std::move(authority)),
       channel_(io) {
   boost::system::error_code ignored;
-  channel_.assign(channel.release(), ignored);
+  ignored = channel_.assign(channel.release(), ignored);
 }
 
 ServedCell::~ServedCell() = default;
@@ -23,15 +23,15 @@ ServedCell::~ServedCell() = default;
 void ServedCell::end() {
   if (std::exchange(ended_, true)) return;
   boost::system::error_code ignored;
-  names.close(ignored);
+  ignored = names.close(ignored);
   for (auto& listener : listeners)
-    listener.close(ignored);
+    ignored = listener.close(ignored);
   // Closing ends what waits, later and not from here: the list stays as it is.
   for (Link* link : open_)
     link->close();
 }
 
-void ServedCell::note(NetworkEvent event) {
+void ServedCell::note(const NetworkEvent& event) {
   if (notes_ >= kMostNotes || !send_event(channel_.native_handle(), event)) {
     ++unlisted_count_;
     unlisted_.sent += event.sent;

@@ -51,7 +51,7 @@ class ServedCell {
   void end();
 
   // For the supervisor.
-  void note(NetworkEvent event);
+  void note(const NetworkEvent& event);
   // What there was no room for, in one line. False: there is none for that either.
   [[nodiscard]] bool note_unlisted();
   // Once per name and verdict: a program may ask for one name a thousand times.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -55,11 +56,16 @@ AnswersTogether::AnswersTogether() {
 
 AnswersTogether::~AnswersTogether() {
   if (--together > 0) return;
-  for (ForLoop& loop : std::exchange(waiting, {}))
-    asio::post(*loop.io, [answers = std::move(loop.answers)]() mutable {
-      for (Given& given : answers)
-        hand_over(std::move(given));
-    });
+  try {
+    for (ForLoop& loop : std::exchange(waiting, {}))
+      asio::post(*loop.io, [answers = std::move(loop.answers)]() mutable {
+        for (Given& given : answers)
+          hand_over(std::move(given));
+      });
+  } catch (...) {
+    // No memory to give answers that clients wait for: a new process can, this one cannot.
+    std::abort();
+  }
 }
 
 }  // namespace sallyport
