@@ -126,12 +126,12 @@ void begin_cell(asio::io_context& io, Outside& outside, NewCell given) {
   const auto cell = std::make_shared<ServedCell>(io, outside, std::move(*map), std::move(authority),
                                                  std::move(given.channel));
   boost::system::error_code failed;
-  cell->names.assign(udp::v4(), given.names.release(), failed);
+  failed = cell->names.assign(udp::v4(), given.names.release(), failed);
   cell->listeners.reserve(given.listeners.size());
   for (Fd& listener : given.listeners) {
     if (failed) return;
     cell->listeners.emplace_back(io);
-    cell->listeners.back().assign(tcp::v4(), listener.release(), failed);
+    failed = cell->listeners.back().assign(tcp::v4(), listener.release(), failed);
   }
   if (failed) return;
   for (std::size_t i = 0; i < cell->listeners.size(); ++i)
