@@ -196,7 +196,7 @@ std::string make_dns_query(std::uint16_t id, const HostName& name, DnsType type)
   query.push_back('\0');  // EDNS: of the root
   append_number(query, kTypeOpt, 2);
   append_number(query, kLongestDnsDatagram, 2);
-  append_number(query, 0, 6);
+  query.append(6, '\0');  // no flags, and nothing to say
   return query;
 }
 
