@@ -52,7 +52,8 @@ void visit(Wire& wire, Requirement& requirement) {
 template <class Wire>
 void visit(Wire& wire, CellSpec& spec) {
   auto& [call_id, command, environment, grants, write_mode, inputs, outputs, output_directory, root,
-         cwd, hostname, use_stdin, input, limits, syscalls, network, requirements, observation, uids] = spec;
+         cwd, hostname, use_stdin, input, limits, syscalls, network, requirements, observation,
+         uids] = spec;
   (void)observation;
   (void)uids;
   const auto each = [](Wire& to, auto& value) { visit(to, value); };
