@@ -174,6 +174,23 @@ Task<void> serve_inspected(ServedCell& cell, BufferedLink& client, const TlsHell
   co_await serve_http(cell, inner, &meeting);
 }
 
+// Bytes both ways, with a host that was reached; one that was not is a reset.
+Task<void> pass_on(ServedCell& cell, BufferedLink& client, Result<Dialled> dialled,
+                   NetworkEvent event) {
+  if (!dialled) {
+    event.verdict = dialled.error().reason == Reason::permission ? "refused" : "failed";
+    event.why = dialled.error().message;
+    cell.note(event);
+    client.link.reset();
+    co_return;
+  }
+  event.address = dialled->address.to_text();
+  BufferedLink host(*dialled->link);
+  const ServedCell::Open open(cell, host.link);
+  co_await tunnel(cell, client, host, event);
+  cell.note(event);
+}
+
 Task<void> serve_tls(ServedCell& cell, BufferedLink& client, const Meeting& meeting,
                      NetworkEvent event) {
   TlsHelloParser hello;
@@ -208,18 +225,7 @@ Task<void> serve_tls(ServedCell& cell, BufferedLink& client, const Meeting& meet
   auto dialled = co_await dial(cell, hello.name(), *rules.front());
   if (!dialled && dialled.error().reason == Reason::permission)
     co_return co_await refuse_tls(cell, client, std::move(event), dialled.error().message);
-  if (!dialled) {
-    event.verdict = "failed";
-    event.why = dialled.error().message;
-    cell.note(event);
-    client.link.reset();
-    co_return;
-  }
-  event.address = dialled->address.to_text();
-  BufferedLink host(*dialled->link);
-  const ServedCell::Open open(cell, host.link);
-  co_await tunnel(cell, client, host, event);
-  cell.note(event);
+  co_await pass_on(cell, client, std::move(dialled), std::move(event));
 }
 
 // Known by the address alone: nothing of it is looked at.
@@ -237,18 +243,7 @@ Task<void> serve_opaque(ServedCell& cell, BufferedLink& client, const Meeting& m
   }
   event.rule = rules.front()->id;
   auto dialled = co_await dial(cell, *meeting.name, *rules.front());
-  if (!dialled) {
-    event.verdict = dialled.error().reason == Reason::permission ? "refused" : "failed";
-    event.why = dialled.error().message;
-    cell.note(event);
-    client.link.reset();
-    co_return;
-  }
-  event.address = dialled->address.to_text();
-  BufferedLink host(*dialled->link);
-  const ServedCell::Open open(cell, host.link);
-  co_await tunnel(cell, client, host, event);
-  cell.note(event);
+  co_await pass_on(cell, client, std::move(dialled), std::move(event));
 }
 
 }  // namespace

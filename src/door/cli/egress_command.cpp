@@ -1,5 +1,7 @@
 #include "door/cli/egress_command.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <string_view>
 
@@ -21,6 +23,11 @@ int egress_command(std::span<const char* const> words) {
 }
 
 int egress_process_command(std::span<const char* const>) {
+  // What the caller's own parent left open is no business of a process that speaks with strangers.
+  if (::close_range(kEgressDoor + 1, ~0U, 0) != 0) {
+    print_error({Reason::cannot_enforce, describe(SysError{"close_range", "", errno}), {}});
+    return kCouldNotStart;
+  }
   if (auto served = serve_egress(Fd(kEgressDoor)); !served) {
     print_error(served.error());
     return kCouldNotStart;
