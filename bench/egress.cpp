@@ -1,10 +1,11 @@
-// The two ends of `bench/egress`: a TLS server that sends as many bytes as it is asked for, and a
-// client that asks directly or through an HTTP proxy, and prints what it measured.
+// The two ends of `bench/egress`: an HTTPS server that sends as many bytes as it is asked for, and
+// a client that asks directly or through an HTTP proxy, and prints what it measured.
 //
 //   bench_egress server CERTIFICATE KEY ADDRESS PORT
-//   bench_egress first HOST PORT COUNT [PROXY:PORT]      microseconds per new connection, one a
-//   line bench_egress download HOST PORT MEGABYTES [PROXY:PORT]   megabytes per second bench_egress
-//   rate HOST PORT SECONDS [PROXY:PORT]     connections with one answer, per second
+//   bench_egress first HOST PORT COUNT [PROXY:PORT]          microseconds per new connection
+//   bench_egress download HOST PORT MEGABYTES [PROXY:PORT]   megabytes per second
+//   bench_egress rate HOST PORT SECONDS [PROXY:PORT]         connections with one answer, per
+//   second
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -42,16 +43,37 @@ struct FreeSsl {
 };
 using Connection = std::unique_ptr<SSL, FreeSsl>;
 
-// ---- The server: eight bytes ask for so many.
+// Appends what comes to `text` until a head is whole; its size, or 0 if the connection ends first.
+std::size_t read_head(SSL* connection, std::string& text) {
+  for (;;) {
+    if (const auto end = text.find("\r\n\r\n"); end != std::string::npos) return end + 4;
+    char room[1024];
+    const int part = SSL_read(connection, room, sizeof(room));
+    if (part <= 0) return 0;
+    text.append(room, static_cast<std::size_t>(part));
+  }
+}
+
+bool write_all(SSL* connection, std::string_view text) {
+  return SSL_write(connection, text.data(), static_cast<int>(text.size())) ==
+         static_cast<int>(text.size());
+}
+
+// ---- The server: GET /N is answered with N bytes.
 
 void answer(SSL_CTX* context, int socket) {
   const Connection connection(SSL_new(context));
   SSL_set_fd(connection.get(), socket);
   if (SSL_accept(connection.get()) != 1) return;
   const std::string piece(kPiece, 'x');
-  for (;;) {
+  std::string request;
+  while (const std::size_t end = read_head(connection.get(), request)) {
     std::uint64_t wanted = 0;
-    if (SSL_read(connection.get(), &wanted, sizeof(wanted)) != sizeof(wanted)) return;
+    std::from_chars(request.data() + std::strlen("GET /"), request.data() + end, wanted);
+    request.erase(0, end);
+    if (!write_all(connection.get(),
+                   "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(wanted) + "\r\n\r\n"))
+      return;
     while (wanted > 0) {
       const auto part = static_cast<int>(std::min<std::uint64_t>(wanted, piece.size()));
       if (SSL_write(connection.get(), piece.data(), part) != part) return;
@@ -126,9 +148,15 @@ Connection connect(SSL_CTX* context, const Target& target) {
   return connection;
 }
 
-void fetch(SSL* connection, std::uint64_t bytes) {
+void fetch(SSL* connection, const Target& target, std::uint64_t bytes) {
   std::vector<char> room(kPiece);
-  if (SSL_write(connection, &bytes, sizeof(bytes)) != sizeof(bytes)) fail("write");
+  if (!write_all(connection, "GET /" + std::to_string(bytes) + " HTTP/1.1\r\nHost: " + target.host +
+                                 "\r\n\r\n"))
+    fail("write");
+  std::string answer;
+  const std::size_t head = read_head(connection, answer);
+  if (head == 0 || !answer.starts_with("HTTP/1.1 200")) fail("answer");
+  bytes -= answer.size() - head;
   while (bytes > 0) {
     const int part = SSL_read(connection, room.data(), static_cast<int>(room.size()));
     if (part <= 0) fail("read");
@@ -145,14 +173,14 @@ int measure(std::string_view what, const Target& target, unsigned amount) {
   if (what == "first") {
     for (unsigned i = 0; i < amount; ++i) {
       const auto begin = Clock::now();
-      fetch(connect(context, target).get(), 1);
+      fetch(connect(context, target).get(), target, 1);
       std::printf("%.1f\n", seconds_since(begin) * 1e6);
     }
   } else if (what == "download") {
     const Connection connection = connect(context, target);
-    fetch(connection.get(), std::uint64_t{1} << 20);  // the windows are open by now
+    fetch(connection.get(), target, std::uint64_t{1} << 20);  // the windows are open by now
     const auto begin = Clock::now();
-    fetch(connection.get(), std::uint64_t{amount} * 1'000'000);
+    fetch(connection.get(), target, std::uint64_t{amount} * 1'000'000);
     std::printf("%.1f\n", amount / seconds_since(begin));
   } else {
     std::atomic<unsigned> made{0};
@@ -161,7 +189,7 @@ int measure(std::string_view what, const Target& target, unsigned amount) {
     for (int i = 0; i < 8; ++i)
       threads.emplace_back([&] {
         while (seconds_since(begin) < amount) {
-          fetch(connect(context, target).get(), 1);
+          fetch(connect(context, target).get(), target, 1);
           ++made;
         }
       });

@@ -1,12 +1,14 @@
 // What the boundary costs over HTTP: calls of a tool that does nothing, with key, policy, limits
 // and durable records, against the same server answering a constant. Interleaved, in one run, with
-// `wrk` at 32 connections.
+// `wrk` at 32 connections. With each: the CPU time of the server for one request, and how much of
+// the machine was idle or used by others; with others at work, the rates say little.
 //
 //   http [SECONDS [ROUNDS [STATE]]]
 //
 // The state directory decides what durable means: on a disk, every call waits for it twice.
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -40,6 +42,24 @@ T must(Result<T> result) {
   std::exit(1);
 }
 
+// Empty at the beginning, and gone when all that writes to it has ended.
+class Directory {
+ public:
+  explicit Directory(fs::path path) : path_(std::move(path)) {
+    fs::remove_all(path_);
+    fs::create_directory(path_);
+  }
+  ~Directory() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+
+ private:
+  fs::path path_;
+};
+
 Fd listener(int& port) {
   Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -56,10 +76,37 @@ Fd listener(int& port) {
   return socket;
 }
 
-// Requests per second, as wrk measures them; all answers must have been 200.
-double measure(const std::string& script, const std::string& url, int seconds) {
+struct Measured {
+  double rate = 0;    // requests per second, as wrk measures them
+  double server = 0;  // CPU of this process for one request, in microseconds
+  double idle = 0;    // part of all CPUs that nobody used
+  double others = 0;  // ... and that neither this process nor wrk did
+};
+
+double cpu_seconds(int who) {
+  rusage usage{};
+  ::getrusage(who, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double idle_seconds() {
+  std::ifstream file("/proc/stat");
+  std::string name;
+  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0;
+  file >> name >> user >> nice >> system >> idle >> waiting;
+  return (idle + waiting) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+// All answers must have been 200.
+Measured measure(const std::string& script, const std::string& url, int seconds) {
   const std::string command =
       "wrk -t2 -c32 -d" + std::to_string(seconds) + "s -s " + script + " " + url + " 2>&1";
+  const double own_before = cpu_seconds(RUSAGE_SELF), wrk_before = cpu_seconds(RUSAGE_CHILDREN);
+  const double idle_before = idle_seconds();
+  const auto begin = std::chrono::steady_clock::now();
   FILE* wrk = ::popen(command.c_str(), "r");
   double rate = 0;
   char line[512];
@@ -72,12 +119,42 @@ double measure(const std::string& script, const std::string& url, int seconds) {
     std::fprintf(stderr, "wrk did not run; it is in the Debian package of that name\n");
     std::exit(1);
   }
-  return rate;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  const double there = took.count() * static_cast<double>(std::thread::hardware_concurrency());
+  const double own = cpu_seconds(RUSAGE_SELF) - own_before;
+  const double idle = idle_seconds() - idle_before;
+  const double others = there - idle - own - (cpu_seconds(RUSAGE_CHILDREN) - wrk_before);
+  return {.rate = rate,
+          .server = own * 1e6 / (rate * seconds),
+          .idle = std::clamp(idle / there, 0.0, 1.0),
+          .others = std::clamp(others / there, 0.0, 1.0)};
 }
 
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   return values[values.size() / 2];
+}
+
+Measured medians(const std::vector<Measured>& all) {
+  const auto of = [&](double Measured::* value) {
+    std::vector<double> values;
+    for (const Measured& each : all)
+      values.push_back(each.*value);
+    return median(std::move(values));
+  };
+  return {.rate = of(&Measured::rate),
+          .server = of(&Measured::server),
+          .idle = of(&Measured::idle),
+          .others = of(&Measured::others)};
+}
+
+void print(const char* what, const Measured& constant, const Measured& calls, double ratio) {
+  std::printf("%s: ratio %.3f (bar 0.5)", what, ratio);
+  for (const auto& [name, each] : {std::pair("constant", &constant), std::pair("calls", &calls)})
+    std::printf("; %s %.0f/s, %.1f us of CPU, %.0f%% idle, %.0f%% others", name, each->rate,
+                each->server, each->idle * 100, each->others * 100);
+  std::puts("");
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -86,8 +163,7 @@ int main(int argc, char** argv) {
   const int seconds = argc > 1 ? std::atoi(argv[1]) : 3;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
   const fs::path place = argc > 3 ? argv[3] : "sallyport-bench-http";
-  fs::remove_all(place);
-  fs::create_directory(place);
+  const Directory directory(place);
   fs::permissions(place, fs::perms::owner_all);
   const Fd state(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 
@@ -144,19 +220,17 @@ int main(int argc, char** argv) {
                         << "wrk.headers['Authorization'] = 'Bearer " << key << "'\n";
   const std::string base = "http://127.0.0.1:" + std::to_string(port);
   measure(script, base + "/constant", 1);
-  std::vector<double> constants, calls, ratios;
+  std::vector<Measured> constants, calls;
+  std::vector<double> ratios;
   for (int round = 0; round < rounds; ++round) {
     constants.push_back(measure(script, base + "/constant", seconds));
     calls.push_back(measure(script, base + "/v1/tools/noop/call", seconds));
-    ratios.push_back(calls.back() / constants.back());
-    std::printf("round %d: constant %.0f/s, calls %.0f/s, ratio %.3f\n", round + 1,
-                constants.back(), calls.back(), ratios.back());
-    std::fflush(stdout);
+    ratios.push_back(calls.back().rate / constants.back().rate);
+    print(("round " + std::to_string(round + 1)).c_str(), constants.back(), calls.back(),
+          ratios.back());
   }
-  std::printf("median: constant %.0f/s, calls %.0f/s, ratio %.3f (bar 0.5)\n", median(constants),
-              median(calls), median(ratios));
+  print("median", medians(constants), medians(calls), median(ratios));
   server->drain(std::chrono::seconds{1});
   serving.join();
   queue.reset();
-  fs::remove_all(place);
 }

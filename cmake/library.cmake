@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(objects)
-foreach(module base kernel input http egress fetch cell redact screen marking sql postgres policy access audit tool launch boundary)
+foreach(module base kernel input http credential egress fetch warm cell redact screen marking sql postgres policy access audit tool launch boundary)
   list(APPEND objects $<TARGET_OBJECTS:sallyport_${module}>)
 endforeach()
 list(APPEND objects $<TARGET_OBJECTS:sallyport_grammars>)

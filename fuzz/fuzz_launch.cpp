@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cell/late.h"
 #include "check.h"
 #include "launch/ceiling.h"
 #include "launch/wire.h"
@@ -23,6 +24,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const CellSpec& spec = claim->spec;
   FUZZ_CHECK(spec.grants.empty() && spec.root.empty() && spec.output_directory.empty());
   FUZZ_CHECK(spec.uids && spec.limits.memory <= Limits{}.memory);
+  FUZZ_CHECK(spec.warm == Warmth{});
+  // A class is one of itself, and holds no more than the claim.
+  const auto kind = encode(Claim{.tenant = claim->tenant, .spec = class_of(spec)});
+  FUZZ_CHECK(kind && kind->size() <= bytes.size());
+  auto again = decode_claim(*kind);
+  FUZZ_CHECK(again &&
+             *encode(Claim{.tenant = again->tenant, .spec = class_of(again->spec)}) == *kind);
+  if (may_be_parked(spec) && fits_parked(spec)) FUZZ_CHECK(spec.network.allow.empty());
   for (const InputFile& input : spec.inputs)
     FUZZ_CHECK(input.host.empty() && input.content && !input.name.starts_with("../"));
   return 0;

@@ -8,9 +8,9 @@ build=$1 folder=$2
 units=$build/lint/$folder
 mkdir -p "$units"
 
-# As the first of its files is compiled, without what names that file, and without precompiled headers.
+# As the first of its files is compiled, precompiled headers included, without what names that file.
 command=$(grep -m1 "\"command\": \".*-c [^\"]*/$folder/[a-z0-9_]*\.cpp\"" "$build/compile_commands.json" |
-  sed -e 's/.*"command": "[^ ]* //; s/",*$//; s/ -o .*//; s/ -Winvalid-pch.*//; s/\\\(.\)/\1/g')
+  sed -e 's/.*"command": "[^ ]* //; s/",*$//; s/ -o .*//; s/\\\(.\)/\1/g')
 eval "flags=($command)"  # it is meant for a shell
 flags+=(-Wno-everything) # the compiler has warned of each file by itself
 

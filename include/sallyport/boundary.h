@@ -58,7 +58,7 @@ struct TogetherCall {
   CallRequest request;
   CallStreams streams = {};
   CallResult result = {};               // that it gets
-  std::shared_ptr<CallTrip> trip = {};  // while it is on its way
+  std::shared_ptr<CallTrip> trip = {};  // since it passed the gates
 };
 
 class Boundary {
@@ -83,7 +83,11 @@ class Boundary {
   // The same in steps, for calls that keep coming: the outcomes of one group are recorded with the
   // intents of the next, in one wait. end_and_begin() gives the calls that have run their results,
   // and takes others through the gates; run_begun() runs those. A call stays where it is until it
-  // has its result.
+  // has its result, and is made once. It may have passed the gates before, on another thread: that
+  // waits for nothing but short locks.
+  void pass_gates(TogetherCall& call);
+  // One that passed the gates is not made after all: what it held is given back.
+  void give_up(TogetherCall& call);
   void end_and_begin(std::span<TogetherCall* const> ran, std::span<TogetherCall* const> next);
   void run_begun(std::span<TogetherCall* const> calls);
   // Whether a call of that tool runs on the thread that makes it.
@@ -118,11 +122,13 @@ class Boundary {
  private:
   struct State;
   explicit Boundary(std::unique_ptr<State> state);
+  void begin(CallTrip& trip);
+  void stop_unrecorded(CallTrip& trip, const Error& error);
   void go_in(CallTrip& trip);
   void run(CallTrip& trip);
   void settle(CallTrip& trip);
   void record(std::span<CallTrip* const> ran, std::span<CallTrip* const> next);
-  void run_all(std::span<CallTrip* const> trips);
+  void run_if_let_in(CallTrip& trip);
   std::unique_ptr<State> state_;
 };
 

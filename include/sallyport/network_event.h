@@ -16,6 +16,7 @@ struct NetworkEvent {
   std::uint64_t sent = 0, received = 0;  // bytes, as the cell sees them
   std::string rule;                      // by which it was judged; empty: no rule allows it
   std::string why;                       // it was refused, or what failed
+  std::string credential;                // that was sent with it; refused: that was misused
   bool operator==(const NetworkEvent&) const = default;
 };
 

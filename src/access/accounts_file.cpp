@@ -57,7 +57,10 @@ Result<std::unique_ptr<Accounts>> read_accounts(int directory, const LedgerOptio
 }
 
 Result<void> write_accounts(int directory, const Accounts& accounts) {
-  const std::string bytes = AccountsFormat::write(accounts);
+  return write_accounts(directory, AccountsFormat::write(accounts));
+}
+
+Result<void> write_accounts(int directory, std::string_view bytes) {
   const auto file = open_private_file(directory, kNewState, O_WRONLY | O_CREAT | O_TRUNC);
   if (!file) return std::unexpected(file.error());
   std::size_t done = 0;

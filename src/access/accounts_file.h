@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string_view>
 
 #include "access/accounts.h"
 #include "base/fd.h"
@@ -22,5 +23,7 @@ namespace sallyport {
 
 // The new file takes the old one's place in whole or not at all.
 [[nodiscard]] Result<void> write_accounts(int directory, const Accounts& accounts);
+// The same with what AccountsFormat made of them.
+[[nodiscard]] Result<void> write_accounts(int directory, std::string_view bytes);
 
 }  // namespace sallyport

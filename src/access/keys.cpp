@@ -184,17 +184,17 @@ Result<std::unique_ptr<KeyRing>> KeyRing::open(int directory) {
   Fd own(::fcntl(directory, F_DUPFD_CLOEXEC, 3));
   if (!own) return fail(Reason::unavailable, SysError{"fcntl", "state directory", errno});
   std::unique_ptr<KeyRing> ring(new KeyRing(std::move(own)));
-  if (auto keys = ring->current(); !keys) return std::unexpected(keys.error());
+  if (auto keys = ring->look(); !keys) return std::unexpected(keys.error());
   return ring;
 }
 
-Result<std::shared_ptr<const KeyRing::Keys>> KeyRing::current() {
+Result<KnownKeys> KeyRing::look() {
   const std::lock_guard lock(mutex_);
   if (!is_current()) {
     keys_ = nullptr;
     if (auto done = read(); !done) return std::unexpected(std::move(done.error()));
   }
-  return keys_;
+  return KnownKeys(keys_);
 }
 
 std::optional<KeyRing::Version> KeyRing::version_of(int file) {
@@ -207,7 +207,7 @@ std::optional<KeyRing::Version> KeyRing::version_of(int file) {
                  .changed_ns = ns(status.st_ctim)};
 }
 
-// Every call asks: the open file is looked at, which costs a quarter of looking at its name.
+// Asked all the time: the open file is looked at, which costs a quarter of looking at its name.
 bool KeyRing::is_current() {
   if (keys_ == nullptr || !file_ || version_of(file_.get()) != version_) return false;
   const std::int64_t now = monotonic_ns();
@@ -244,20 +244,26 @@ Result<void> KeyRing::read() {
 }
 
 Result<Key> KeyRing::find(std::string_view text, Moment now) {
-  auto keys = current();
+  const auto keys = look();
   if (!keys) return std::unexpected(keys.error());
+  const auto found = keys->find(text, now);
+  if (!found) return std::unexpected(found.error());
+  return **found;
+}
+
+Result<const Key*> KnownKeys::find(std::string_view text, Moment now) const {
   const auto unknown = [] { return fail(Reason::permission, "the key is not known"); };
   if (text.size() != kPrefix.size() + kIdSize + 1 + kSecretSize || !text.starts_with(kPrefix))
     return unknown();
-  const auto found = (*keys)->find(text.substr(kPrefix.size(), kIdSize));
+  const auto found = keys_->find(text.substr(kPrefix.size(), kIdSize));
   // An id that nobody has costs the same as one that somebody has.
   static const std::string kNobody(64, '0');
-  const bool known = found != (*keys)->end();
-  if (!same_hash(sha256_hex(text), known ? found->second.hash : kNobody) || !known)
-    return unknown();
+  const bool known = found != keys_->end();
+  const Sha256Text digest(sha256(text));
+  if (!same_hash(digest.view(), known ? found->second.hash : kNobody) || !known) return unknown();
   if (found->second.expires && now >= *found->second.expires)
     return fail(Reason::permission, "the key has expired", "ask for a new one");
-  return found->second;
+  return &found->second;
 }
 
 }  // namespace sallyport

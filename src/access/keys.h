@@ -35,18 +35,33 @@ struct Key {
 // Whether there was one of that id.
 [[nodiscard]] Result<bool> revoke_key(int directory, std::string_view id);
 
+// Keys as they were at one moment.
+class KnownKeys {
+ public:
+  // The key that the text is, if it is one and has not expired; it lasts as long as this. An error
+  // means that it is not (`permission`).
+  [[nodiscard]] Result<const Key*> find(std::string_view text, Moment now) const;
+
+ private:
+  friend class KeyRing;
+  using Keys = std::map<std::string, Key, std::less<>>;
+  explicit KnownKeys(std::shared_ptr<const Keys> keys) : keys_(std::move(keys)) {}
+  std::shared_ptr<const Keys> keys_;
+};
+
 // The keys of a directory for a service: read again whenever the file has changed, so that a key
 // that was revoked is refused from then on. Threads may ask at the same time.
 class KeyRing {
  public:
   [[nodiscard]] static Result<std::unique_ptr<KeyRing>> open(int directory);
 
-  // The key that the text is, if it is one and has not expired. An error means that it is not
-  // (`permission`), or that the file cannot be read (`unavailable`).
+  // The keys of this moment. An error means that the file cannot be read (`unavailable`).
+  [[nodiscard]] Result<KnownKeys> look();
+  // One of them.
   [[nodiscard]] Result<Key> find(std::string_view text, Moment now);
 
  private:
-  using Keys = std::map<std::string, Key, std::less<>>;
+  using Keys = KnownKeys::Keys;
   // What changes when the file is written to, replaced or moved away: it has a name less then, or
   // its inode another time. We hold the file open, so that its inode cannot be another's.
   struct Version {
@@ -55,7 +70,6 @@ class KeyRing {
     bool operator==(const Version&) const = default;
   };
   explicit KeyRing(Fd directory) : directory_(std::move(directory)) {}
-  [[nodiscard]] Result<std::shared_ptr<const Keys>> current();
   // All of these with the lock held.
   [[nodiscard]] static std::optional<Version> version_of(int file);
   [[nodiscard]] bool is_current();

@@ -7,10 +7,13 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "access/accounts_file.h"
+#include "access/accounts_format.h"
 #include "access/ledger.h"
 #include "access/state_directory.h"
+#include "base/short_mutex.h"
 
 namespace sallyport {
 namespace {
@@ -76,14 +79,22 @@ class ServiceLedger final : public Ledger {
       write_if_changed();
   }
 
-  // A disk that takes no ledger takes no record either: calls are refused by the audit.
+  // No call waits for the file. A disk that takes no ledger takes no record either: calls are
+  // refused by the audit.
   void write_if_changed() {
+    std::string bytes;
+    {
+      const std::lock_guard guard(mutex_);
+      if (!std::exchange(changed_, false)) return;
+      bytes = AccountsFormat::write(*accounts_);
+    }
+    if (write_accounts(directory_.get(), bytes)) return;
     const std::lock_guard guard(mutex_);
-    if (changed_ && write_accounts(directory_.get(), *accounts_)) changed_ = false;
+    changed_ = true;
   }
 
   Fd directory_, lock_;
-  std::mutex mutex_;
+  ShortMutex mutex_;
   std::unique_ptr<Accounts> accounts_;
   bool changed_ = false;
   std::mutex waiting_;

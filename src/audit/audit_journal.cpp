@@ -42,11 +42,11 @@ class AuditJournal final : public Journal {
     return {};
   }
 
-  std::vector<Result<void>> write_drafts(std::vector<DraftRecord> records) override {
+  std::vector<Result<void>> write_drafts(std::span<const DraftRecord* const> records) override {
     std::vector<Result<void>> results(records.size());
     std::vector<Group> groups;
     for (std::size_t i = 0; i < records.size(); ++i)
-      results[i] = add(std::move(records[i]), i, records.size() - i, groups);
+      results[i] = add(*records[i], i, records.size() - i, groups);
     for (const Group& group : groups) {
       Result<void> written = list(*group.stream);
       if (written) written = group.stream->writer->write(group.drafts);
@@ -76,12 +76,12 @@ class AuditJournal final : public Journal {
   // Records that go into one stream together.
   struct Group {
     Stream* stream;
-    std::vector<DraftRecord> drafts = {};
+    std::vector<const DraftRecord*> drafts = {};
     std::vector<std::size_t> places = {};  // in the list of all
   };
 
   // So many are `left`, with this one.
-  Result<void> add(DraftRecord draft, std::size_t place, std::size_t left,
+  Result<void> add(const DraftRecord& draft, std::size_t place, std::size_t left,
                    std::vector<Group>& groups) {
     std::string_view tenant = draft.view().tenant;
     if (tenant.empty()) tenant = kNobody;
@@ -94,7 +94,7 @@ class AuditJournal final : public Journal {
       group->drafts.reserve(left);
       group->places.reserve(left);
     }
-    group->drafts.push_back(std::move(draft));
+    group->drafts.push_back(&draft);
     group->places.push_back(place);
     return {};
   }
@@ -119,7 +119,8 @@ class AuditJournal final : public Journal {
       auto record = DraftRecord::make(
           {{"record", "stream"}, {"stream", listed.name}, {"first", to_hex(*first)}});
       if (!record) return std::unexpected(std::move(record.error()));
-      if (auto said = stream(std::string(kNobody)).writer->write({&*record, 1}); !said) return said;
+      const DraftRecord* const records[] = {&*record};
+      if (auto said = stream(std::string(kNobody)).writer->write(records); !said) return said;
       if (auto made = open_private_file(directory->get(), kListed, O_WRONLY | O_CREAT); !made)
         return std::unexpected(std::move(made.error()));
     }

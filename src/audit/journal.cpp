@@ -8,7 +8,7 @@ class NoJournal final : public Journal {
   std::vector<Result<void>> write_all(std::vector<json::object> records) override {
     return std::vector<Result<void>>(records.size());
   }
-  std::vector<Result<void>> write_drafts(std::vector<DraftRecord> records) override {
+  std::vector<Result<void>> write_drafts(std::span<const DraftRecord* const> records) override {
     return std::vector<Result<void>>(records.size());
   }
   Result<std::string> writer() override { return std::string(); }
@@ -44,7 +44,11 @@ std::vector<Result<void>> Journal::write_all(std::vector<json::object> records) 
       results[i] = std::unexpected(std::move(draft.error()));
     }
   }
-  auto written = write_drafts(std::move(drafts));
+  std::vector<const DraftRecord*> all;
+  all.reserve(drafts.size());
+  for (const DraftRecord& draft : drafts)
+    all.push_back(&draft);
+  auto written = write_drafts(all);
   for (std::size_t i = 0; i < places.size(); ++i)
     results[places[i]] = std::move(written[i]);
   return results;

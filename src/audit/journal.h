@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ class Journal {
   [[nodiscard]] virtual std::vector<Result<void>> write_all(std::vector<json::object> records);
   // The same for records that are texts already; intents name their `writer`.
   [[nodiscard]] virtual std::vector<Result<void>> write_drafts(
-      std::vector<DraftRecord> records) = 0;
+      std::span<const DraftRecord* const> records) = 0;
   // This process, as long as it lives: intents without an outcome whose writer is gone are ended.
   [[nodiscard]] virtual Result<std::string> writer() = 0;
   // To be called every second or so by a process that lives long: makes the checkpoints that time

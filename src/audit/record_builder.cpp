@@ -7,17 +7,23 @@ namespace sallyport {
 namespace {
 
 constexpr JsonKey kOwn[] = {"prev", "seq", "time"};
-constexpr std::size_t kUsualSize = 1000;  // small enough to be quick to allocate
+constexpr std::size_t kUsualSize = 980;  // one of the small ones, which malloc is quick at
 
 }  // namespace
 
-RecordBuilder::RecordBuilder() : object_(draft_.text_) {
-  draft_.text_.reserve(kUsualSize);
+RecordBuilder::RecordBuilder(DraftRecord used) : draft_(emptied(std::move(used))) {}
+
+DraftRecord RecordBuilder::emptied(DraftRecord used) {
+  DraftRecord draft;
+  draft.text_ = std::move(used.text_);
+  draft.text_.clear();
+  draft.text_.reserve(kUsualSize);
+  return draft;
 }
 
 void RecordBuilder::add_own_before(std::string_view key) {
   std::string& text = draft_.text_;
-  for (; own_ < std::size(kOwn) && kOwn[own_].text() < key; ++own_) {
+  for (; own_ < std::size(kOwn) && stands_before(kOwn[own_].text(), key); ++own_) {
     object_.key(kOwn[own_]);
     switch (own_) {
       case 0:

@@ -14,7 +14,8 @@ namespace sallyport {
 
 class RecordBuilder {
  public:
-  RecordBuilder();
+  // In the memory of a record that is needed no more.
+  explicit RecordBuilder(DraftRecord used = {});
   RecordBuilder(const RecordBuilder&) = delete;
   RecordBuilder& operator=(const RecordBuilder&) = delete;
 
@@ -39,9 +40,10 @@ class RecordBuilder {
  private:
   void key(JsonKey key);
   void add_own_before(std::string_view key);
+  [[nodiscard]] static DraftRecord emptied(DraftRecord used);
 
   DraftRecord draft_;
-  CanonicalObject object_;
+  CanonicalObject object_{draft_.text_};
   std::size_t own_ = 0;  // members of the log itself that are written
 };
 

@@ -12,7 +12,7 @@
 namespace sallyport {
 namespace {
 
-constexpr const char *kLock = "lock", *kCheckpoints = "checkpoints";
+constexpr const char* kCheckpoints = "checkpoints";
 constexpr std::chrono::seconds kPatience{30};             // a slow disk with many writers
 constexpr std::int64_t kRetry = 1'000'000'000;            // a damaged log is not read at each call
 constexpr std::size_t kMostBatch = std::size_t{8} << 20;  // bytes of one fdatasync
@@ -67,7 +67,7 @@ json::object unknown_outcome(const std::string& call_id,
 StreamWriter::StreamWriter(const Shared& shared, std::string name)
     : shared_(shared), name_(std::move(name)) {}
 
-Result<void> StreamWriter::write(std::span<const DraftRecord> records) {
+Result<void> StreamWriter::write(std::span<const DraftRecord* const> records) {
   Waiting own{.records = records};
   return wait_for(own);
 }
@@ -88,8 +88,8 @@ Result<void> StreamWriter::wait_for(Waiting& own) {
   // Our own is the first.
   std::size_t count = 0, bytes = 0;
   while (count < queue_.size() && (count == 0 || bytes < kMostBatch)) {
-    for (const DraftRecord& record : queue_[count]->records)
-      bytes += record.size();
+    for (const DraftRecord* record : queue_[count]->records)
+      bytes += record->size();
     ++count;
   }
   const std::vector<Waiting*> batch(queue_.begin(), queue_.begin() + static_cast<long>(count));
@@ -116,8 +116,8 @@ Result<void> StreamWriter::wait_for(Waiting& own) {
 
 void StreamWriter::keep_outcomes(std::span<Waiting* const> batch) {
   for (const Waiting* each : batch)
-    for (const DraftRecord& record : each->records)
-      if (record.is_outcome() && kept_.size() < kMostKept) kept_.push_back(record);
+    for (const DraftRecord* record : each->records)
+      if (record->is_outcome() && kept_.size() < kMostKept) kept_.push_back(*record);
 }
 
 Result<void> StreamWriter::commit(std::span<Waiting* const> batch) try {
@@ -132,7 +132,7 @@ Result<void> StreamWriter::commit(std::span<Waiting* const> batch) try {
     if (!opened->valid()) return {};
     directory_ = std::move(*opened);
   }
-  const auto lock = lock_private_file(directory_.get(), kLock, O_RDWR | O_CREAT, kPatience);
+  const auto lock = lock_.take(directory_.get(), kPatience);
   if (!lock) {
     loaded_ = false;
     directory_.reset();  // it may be gone
@@ -201,12 +201,11 @@ Result<void> StreamWriter::commit(std::span<Waiting* const> batch) try {
   const std::size_t kept = std::exchange(kept_, {}).size();
 
   std::vector<const DraftRecord*> records;
-  records.reserve(found.size() + batch.size());
+  records.reserve(found.size() + batch.size() + batch.front()->records.size());
   for (const DraftRecord& each : found)
     records.push_back(&each);
   for (const Waiting* each : batch)
-    for (const DraftRecord& record : each->records)
-      records.push_back(&record);
+    records.insert(records.end(), each->records.begin(), each->records.end());
   if (!records.empty() || (begins && state_.tree.size() == 0)) {
     if (writes && state_.open.size() >= kMostOpen)
       return fail(Reason::unavailable, "too many calls have begun and not ended",
@@ -271,15 +270,14 @@ Result<void> StreamWriter::write_lines(std::span<const DraftRecord* const> recor
   std::string& bytes = lines_;
   bytes.clear();
   if (bytes.capacity() > kMostBuffer) bytes.shrink_to_fit();
-  std::vector<std::pair<std::size_t, Hash>> ends;  // of each line, with its hash
-  ends.reserve(records.size());
+  ends_.clear();
   std::uint64_t seq = state_.tree.size();
   Hash last = state_.last;
   for (const DraftRecord* record : records) {
     const std::size_t begin = bytes.size();
     record->append_line(bytes, seq++, last);
     last = leaf_hash(std::string_view(bytes).substr(begin));
-    ends.emplace_back(bytes.size(), last);
+    ends_.emplace_back(bytes.size(), last);
     bytes.push_back('\n');
   }
   if (auto written =
@@ -288,7 +286,7 @@ Result<void> StreamWriter::write_lines(std::span<const DraftRecord* const> recor
     return written;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
-    const auto& [end, leaf] = ends[i];
+    const auto& [end, leaf] = ends_[i];
     state_.add(end - begin, records[i]->view(), leaf);
     begin = end + 1;
   }

@@ -12,6 +12,7 @@
 #include "audit/signing_key.h"
 #include "audit/stream_state.h"
 #include "audit/writer_lock.h"
+#include "base/kept_lock.h"
 
 namespace sallyport {
 
@@ -27,7 +28,7 @@ class StreamWriter {
   StreamWriter(const Shared& shared, std::string name);
 
   // Durable when it returns. Outcomes that cannot be written now are written later.
-  [[nodiscard]] Result<void> write(std::span<const DraftRecord> records);
+  [[nodiscard]] Result<void> write(std::span<const DraftRecord* const> records);
 
   enum class Task {
     begin,       // make the stream, with its first segment and checkpoint, if there is none
@@ -40,7 +41,7 @@ class StreamWriter {
 
  private:
   struct Waiting {
-    std::span<const DraftRecord> records = {};
+    std::span<const DraftRecord* const> records = {};
     std::optional<Task> task = {};
     bool done = false, leads = false;
     Result<void> result = {};
@@ -70,6 +71,7 @@ class StreamWriter {
 
   // Only the one that leads touches these.
   Fd directory_, file_;
+  KeptLock lock_{"lock"};
   StreamState state_;
   bool loaded_ = false;
   Result<void> load_result_ = {};  // of the last attempt, which is not made again at once
@@ -77,7 +79,9 @@ class StreamWriter {
   std::uint64_t checkpointed_ = 0;  // size of the last checkpoint
   std::int64_t checkpointed_at_ = 0;
   std::vector<DraftRecord> kept_;  // outcomes that could not be written
-  std::string lines_;              // of the write that goes on; its memory is used again
+  // Of the write that goes on; their memory is used again.
+  std::string lines_;
+  std::vector<std::pair<std::size_t, Hash>> ends_;  // of each line, with its hash
 };
 
 }  // namespace sallyport

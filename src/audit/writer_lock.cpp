@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "base/private_file.h"
+#include "base/process_number.h"
 
 namespace sallyport {
 namespace {
@@ -28,7 +29,7 @@ struct flock byte_of(std::uint64_t number) {
 }  // namespace
 
 Result<void> WriterLock::open() {
-  if (owner_ == ::getpid()) return {};
+  if (owner_ == process_number()) return {};
   auto holder = open_private_file(audit_, kFile, O_RDWR | O_CREAT);
   if (!holder) return std::unexpected(std::move(holder.error()));
   auto looker = open_private_file(audit_, kFile, O_RDWR | O_CREAT);
@@ -45,7 +46,7 @@ Result<void> WriterLock::open() {
   number_ = digits;
   holder_ = std::move(*holder);
   looker_ = std::move(*looker);
-  owner_ = ::getpid();
+  owner_ = process_number();
   return {};
 }
 

@@ -3,9 +3,9 @@
 // lets go of it.
 #pragma once
 
-#include <sys/types.h>
-
+#include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,7 +31,7 @@ class WriterLock {
 
   int audit_;
   std::mutex mutex_;
-  pid_t owner_ = -1;
+  std::optional<std::uint64_t> owner_;  // the process that opened them
   std::string number_;
   Fd holder_;
   Fd looker_;  // an open file does not see the locks that are its own

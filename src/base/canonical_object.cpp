@@ -6,7 +6,8 @@ namespace sallyport {
 
 void CanonicalObject::key(JsonKey key) {
   // Two members of one name, or another order, would be another text of the same value.
-  if (key.text() <= std::string_view(out_).substr(last_, last_size_) || !key.is_plain())
+  if (!stands_before(std::string_view(out_).substr(last_, last_size_), key.text()) ||
+      !key.is_plain())
     throw std::invalid_argument("members of canonical JSON are not plain, or not in order");
   if (last_size_ > 0) out_.push_back(',');
   last_ = out_.size() + 1;

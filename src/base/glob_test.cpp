@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <random>
 
 namespace sallyport {
@@ -153,10 +153,10 @@ TEST(Glob, HostileGlobsTakeBoundedTime) {
     globstars += "**/";
   }
   const std::string path(4000, 'a');
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process: a busy machine is not its fault
   EXPECT_FALSE(Glob::parse(stars + "b")->matches(path));
   EXPECT_FALSE(Glob::parse(globstars + "b")->matches(path));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
 }
 
 }  // namespace

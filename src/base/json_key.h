@@ -8,6 +8,13 @@
 
 namespace sallyport {
 
+// The order of keys in canonical JSON. Nearly always the first characters decide.
+[[nodiscard]] constexpr bool stands_before(std::string_view a, std::string_view b) {
+  if (!a.empty() && !b.empty() && a.front() != b.front())
+    return static_cast<unsigned char>(a.front()) < static_cast<unsigned char>(b.front());
+  return a < b;
+}
+
 class JsonKey {
  public:
   template <std::size_t kSize>

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <functional>
+#include <memory_resource>
 #include <vector>
 
 #include "base/canonical_object.h"
@@ -192,7 +194,10 @@ void append_canonical_json(std::string& out, const json::value& value) {
 }
 
 void append_canonical_json(std::string& out, const json::object& object) {
-  std::vector<const json::key_value_pair*> members;
+  // Small enough for the stack, nearly always.
+  std::byte room[16 * sizeof(void*)];
+  std::pmr::monotonic_buffer_resource memory(room, sizeof(room));
+  std::pmr::vector<const json::key_value_pair*> members(&memory);
   members.reserve(object.size());
   for (const json::key_value_pair& member : object)
     members.push_back(&member);

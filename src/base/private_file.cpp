@@ -30,6 +30,11 @@ bool is_current(int directory, const char* name, int fd) {
 
 }  // namespace
 
+bool is_private(const struct stat& status) {
+  return S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+         (status.st_mode & kOthersMayWrite) == 0;
+}
+
 Result<Fd> open_private_file(int directory, const char* name, int flags) {
   // O_NONBLOCK: a pipe under that name must not hold us up before it is seen to be one.
   Fd file(::openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
@@ -42,31 +47,38 @@ Result<Fd> open_private_file(int directory, const char* name, int flags) {
     return fail(Reason::unavailable, SysError{"fstat", name, errno});
   if (!S_ISREG(status.st_mode))
     return fail(Reason::unavailable, std::string(name) + " is not a plain file", "move it away");
-  if (status.st_uid != ::geteuid() || (status.st_mode & kOthersMayWrite) != 0)
+  if (!is_private(status))
     return fail(Reason::unavailable,
                 std::string(name) + " belongs to another user, or others may write to it",
                 "only its user may write to it: chown it, and chmod go-w");
   return file;
 }
 
-Result<Fd> lock_private_file(int directory, const char* name, int flags,
-                             std::chrono::milliseconds patience) {
+Result<void> lock_file(int file, const char* name, std::chrono::milliseconds patience) {
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return {};
   const std::int64_t deadline =
       monotonic_ns() + std::chrono::duration_cast<std::chrono::nanoseconds>(patience).count();
   std::int64_t pause = kFirstPause;
+  do {
+    if (errno != EWOULDBLOCK && errno != EINTR)
+      return fail(Reason::unavailable, SysError{"flock", name, errno});
+    if (monotonic_ns() > deadline)
+      return fail(Reason::unavailable,
+                  "another process has held " + std::string(name) + " locked for too long",
+                  "look with `fuser` which one, and end it");
+    pause_for(pause);
+    pause = std::min(pause + pause / 2, kLongestPause);
+  } while (::flock(file, LOCK_EX | LOCK_NB) != 0);
+  return {};
+}
+
+Result<Fd> lock_private_file(int directory, const char* name, int flags,
+                             std::chrono::milliseconds patience) {
   while (true) {
     auto file = open_private_file(directory, name, flags);
     if (!file || !file->valid()) return file;
-    while (::flock(file->get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK && errno != EINTR)
-        return fail(Reason::unavailable, SysError{"flock", name, errno});
-      if (monotonic_ns() > deadline)
-        return fail(Reason::unavailable,
-                    "another process has held " + std::string(name) + " locked for too long",
-                    "look with `fuser` which one, and end it");
-      pause_for(pause);
-      pause = std::min(pause + pause / 2, kLongestPause);
-    }
+    if (auto locked = lock_file(file->get(), name, patience); !locked)
+      return std::unexpected(std::move(locked.error()));
     if (is_current(directory, name, file->get())) return file;
   }
 }

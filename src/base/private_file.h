@@ -1,6 +1,8 @@
 // Files of a directory that belongs to one user, shared by several processes of that user.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <chrono>
 
 #include "base/error.h"
@@ -12,6 +14,13 @@ namespace sallyport {
 // is not followed; what is not a plain file, belongs to another user or can be written by others is
 // refused. The error is `unavailable`; a file that is missing is an invalid Fd.
 [[nodiscard]] Result<Fd> open_private_file(int directory, const char* name, int flags);
+
+// Whether only its owner, who we are, can write to a file.
+[[nodiscard]] bool is_private(const struct stat& status);
+
+// Locks an open file of that name; the error is `unavailable`.
+[[nodiscard]] Result<void> lock_file(int file, const char* name,
+                                     std::chrono::milliseconds patience);
 
 // Opens and locks the file, for as long as the descriptor is open. A file that was moved away while
 // we waited is let go and opened anew. Every caller gets an open file of its own: threads exclude

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/short_mutex.h"
+
 namespace sallyport {
 
 template <class T>
@@ -49,7 +51,7 @@ class RecycledAllocator {
   static constexpr std::size_t kMost = 256;
   struct Kept {
     Kept() { places.reserve(kMost); }  // giving back must not fail
-    std::mutex mutex;
+    ShortMutex mutex;
     std::vector<T*> places;
   };
   // Never destroyed: threads may give back until the very end.

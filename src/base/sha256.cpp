@@ -64,10 +64,10 @@ void add_blocks(State& state, const unsigned char* bytes, std::size_t blocks) {
     add_block(state, bytes + i * kBlock);
 }
 
+// Of a text whose first block, if any, may have been added to the state before.
 template <void Add(State&, const unsigned char*, std::size_t)>
-Sha256 digest_of(std::string_view bytes) {
-  State state = kStart;
-  const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
+Sha256 digest_of(std::string_view bytes, State state = kStart, std::size_t before = 0) {
+  const std::uint64_t bits = (std::uint64_t{bytes.size()} + before) * 8;
   const std::size_t whole = bytes.size() / kBlock;
   Add(state, reinterpret_cast<const unsigned char*>(bytes.data()), whole);
   bytes.remove_prefix(whole * kBlock);
@@ -87,16 +87,37 @@ Sha256 digest_of(std::string_view bytes) {
   return digest;
 }
 
-std::string hex(const Sha256& digest) {
-  std::string text(2 * digest.size(), '0');
-  for (std::size_t i = 0; i < digest.size(); ++i) {
-    text[2 * i] = "0123456789abcdef"[digest[i] >> 4];
-    text[2 * i + 1] = "0123456789abcdef"[digest[i] & 0xF];
+template <void Add(State&, const unsigned char*, std::size_t)>
+Sha256 hmac_of(std::string_view key, std::string_view bytes) {
+  unsigned char block[kBlock] = {};
+  if (key.size() > kBlock) {
+    const Sha256 shorter = digest_of<Add>(key);
+    std::memcpy(block, shorter.data(), shorter.size());
+  } else if (!key.empty()) {
+    std::memcpy(block, key.data(), key.size());
   }
-  return text;
+  unsigned char inner[kBlock], outer[kBlock];
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    inner[i] = block[i] ^ 0x36;
+    outer[i] = block[i] ^ 0x5c;
+  }
+  State state = kStart;
+  Add(state, inner, 1);
+  const Sha256 digest = digest_of<Add>(bytes, state, kBlock);
+  state = kStart;
+  Add(state, outer, 1);
+  return digest_of<Add>({reinterpret_cast<const char*>(digest.data()), digest.size()}, state,
+                        kBlock);
 }
 
 }  // namespace
+
+Sha256Text::Sha256Text(const Sha256& digest) {
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    digits_[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+    digits_[2 * i + 1] = "0123456789abcdef"[digest[i] & 0xF];
+  }
+}
 
 Sha256 sha256(std::string_view bytes) {
   return has_sha_instructions() ? digest_of<add_blocks_ni>(bytes) : digest_of<add_blocks>(bytes);
@@ -107,28 +128,16 @@ Sha256 sha256_portable(std::string_view bytes) {
 }
 
 std::string sha256_hex(std::string_view bytes) {
-  return hex(sha256(bytes));
+  return std::string(Sha256Text(sha256(bytes)).view());
+}
+
+Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
+  return has_sha_instructions() ? hmac_of<add_blocks_ni>(key, bytes)
+                                : hmac_of<add_blocks>(key, bytes);
 }
 
 std::string hmac_sha256_hex(std::string_view key, std::string_view bytes) {
-  unsigned char block[kBlock] = {};
-  if (key.size() > kBlock) {
-    const Sha256 shorter = sha256(key);
-    std::memcpy(block, shorter.data(), shorter.size());
-  } else if (!key.empty()) {
-    std::memcpy(block, key.data(), key.size());
-  }
-  std::string inner;
-  inner.reserve(kBlock + bytes.size());
-  inner.resize(kBlock);
-  char outer[kBlock + sizeof(Sha256)];
-  for (std::size_t i = 0; i < kBlock; ++i) {
-    inner[i] = static_cast<char>(block[i] ^ 0x36);
-    outer[i] = static_cast<char>(block[i] ^ 0x5c);
-  }
-  const Sha256 digest = sha256(inner.append(bytes));
-  std::memcpy(outer + kBlock, digest.data(), digest.size());
-  return hex(sha256({outer, sizeof(outer)}));
+  return std::string(Sha256Text(hmac_sha256(key, bytes)).view());
 }
 
 }  // namespace sallyport

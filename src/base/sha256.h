@@ -16,11 +16,20 @@ using Sha256 = std::array<std::uint8_t, 32>;
 // The same without the instructions that some processors have for it: so that both can be tested.
 [[nodiscard]] Sha256 sha256_portable(std::string_view bytes);
 
-// The same as 64 hexadecimal digits in lower case.
+// A digest as 64 hexadecimal digits in lower case.
+class Sha256Text {
+ public:
+  explicit Sha256Text(const Sha256& digest);
+  [[nodiscard]] std::string_view view() const { return {digits_.data(), digits_.size()}; }
+
+ private:
+  std::array<char, 2 * sizeof(Sha256)> digits_;
+};
 [[nodiscard]] std::string sha256_hex(std::string_view bytes);
 
-// HMAC (RFC 2104) with SHA-256, as 64 hexadecimal digits: a digest that only who has the key can
-// make or compare with a guess.
+// HMAC (RFC 2104) with SHA-256: a digest that only who has the key can make or compare with a
+// guess.
+[[nodiscard]] Sha256 hmac_sha256(std::string_view key, std::string_view bytes);
 [[nodiscard]] std::string hmac_sha256_hex(std::string_view key, std::string_view bytes);
 
 }  // namespace sallyport

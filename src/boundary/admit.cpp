@@ -11,7 +11,8 @@ const std::optional<BudgetRule> kNoBudget;
 // A tool that reaches nothing sends nothing.
 std::uint64_t most_sent(const Passage& passage) {
   if (passage.tool == nullptr ||
-      (passage.tool->network.allow.empty() && passage.tool->kind != ToolKind::http))
+      (passage.tool->network.allow.empty() && passage.tool->granted.empty() &&
+       passage.tool->kind != ToolKind::http))
     return 0;
   const EgressRules network = network_access(passage.shared.rules.ceiling, *passage.tool);
   return network.allow.empty() ? 0 : network.upload.bytes;

@@ -5,12 +5,14 @@
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "access/ledger.h"
 #include "access/state_directory.h"
 #include "audit/journal.h"
 #include "audit/write_watch.h"
 #include "base/call_id.h"
+#include "base/recycled.h"
 #include "base/text.h"
 #include "boundary/function_call.h"
 #include "boundary/gates.h"
@@ -123,8 +125,9 @@ struct CallTrip {
   explicit CallTrip(Passage entered) : passage(std::move(entered)) {}
 
   Passage passage;
-  bool goes_on = false;  // the gates let it in, and its intent is recorded
+  bool goes_on = false;  // the gates let it in, and nothing has stopped it since
   bool ran = false;
+  DraftRecord record;  // that is to be written next: the intent, then the outcome
 };
 
 // What a policy decides: it, and all that is made from it.
@@ -138,7 +141,7 @@ struct InForce {
 
 struct Boundary::State {
   std::string program, launcher;
-  std::string digest_key, sql_key;
+  std::string digest_key, sql_key, revoked;
   std::unique_ptr<Ledger> ledger;
   std::unique_ptr<Journal> journal;
   std::unique_ptr<SharedEgress> egress;
@@ -172,6 +175,7 @@ struct Boundary::State {
                      .egress = *egress,
                      .digest_key = digest_key,
                      .sql_key = sql_key,
+                     .revoked = revoked,
                      .policy = now},
                     purpose);
     passage.result.call_id = request.call_id.empty() ? make_call_id() : request.call_id;
@@ -236,6 +240,7 @@ Result<Boundary> Boundary::open(Policy policy, BoundaryOptions options) {
   if (!journal) return std::unexpected(journal.error());
   state->digest_key = std::move(*key);
   state->sql_key = std::move(*sql_key);
+  state->revoked = revoked_directory(options.state);
   state->ledger = std::move(*ledger);
   state->journal = std::move(*journal);
   return Boundary(std::move(state));
@@ -287,8 +292,9 @@ CallResult Boundary::decide(const CallRequest& request) const {
 CallResult Boundary::call(const CallRequest& request, const CallStreams& streams) {
   CallTrip trip{state_->enter(request, streams)};
   CallTrip* const trips[] = {&trip};
+  begin(trip);
   record({}, trips);
-  run_all(trips);
+  run_if_let_in(trip);
   record(trips, {});
   return std::move(trip.passage.result);
 }
@@ -303,24 +309,34 @@ void Boundary::call_together(std::span<TogetherCall> calls) {
   end_and_begin(all, {});
 }
 
+void Boundary::pass_gates(TogetherCall& call) {
+  call.trip = std::allocate_shared<CallTrip>(RecycledAllocator<CallTrip>(),
+                                             state_->enter(call.request, call.streams));
+  begin(*call.trip);
+}
+
+void Boundary::give_up(TogetherCall& call) {
+  if (call.trip != nullptr && std::exchange(call.trip->goes_on, false)) settle(*call.trip);
+  call.trip.reset();
+}
+
 void Boundary::end_and_begin(std::span<TogetherCall* const> ran,
                              std::span<TogetherCall* const> next) {
-  // In one piece: they begin together, and they end together.
-  const auto trips = std::make_shared<std::vector<CallTrip>>();
-  trips->reserve(next.size());
+  const std::int64_t now = monotonic_ns();
   for (TogetherCall* call : next) {
-    trips->emplace_back(state_->enter(call->request, call->streams));
-    call->trip = {trips, &trips->back()};
+    if (call->trip == nullptr)
+      pass_gates(*call);
+    else
+      call->trip->passage.stage_begin = now;  // it has waited since, which is no stage of its own
   }
   record(trips_of(ran), trips_of(next));
-  for (TogetherCall* call : ran) {
+  for (TogetherCall* call : ran)
     call->result = std::move(call->trip->passage.result);
-    call->trip.reset();
-  }
 }
 
 void Boundary::run_begun(std::span<TogetherCall* const> calls) {
-  run_all(trips_of(calls));
+  for (const TogetherCall* call : calls)
+    run_if_let_in(*call->trip);
 }
 
 bool Boundary::is_inline(const std::string& tool) const {
@@ -336,42 +352,54 @@ std::vector<Result<void>> Boundary::State::write(std::span<CallTrip* const> outc
   if (count == 0) return {};
   try {
     const WriteWatch::Write watched(writes, count);
-    std::vector<Result<void>> results(count);
-    std::vector<DraftRecord> drafts;
-    std::vector<std::size_t> places;
+    std::vector<const DraftRecord*> drafts;
+    std::vector<std::pair<std::size_t, Error>> refused;  // that cannot be written at all
     drafts.reserve(count);
-    places.reserve(count);
-    const auto add = [&](std::size_t place, Result<DraftRecord> draft) {
-      if (!draft) {
-        results[place] = std::unexpected(std::move(draft.error()));
-      } else {
-        drafts.push_back(std::move(*draft));
-        places.push_back(place);
-      }
-    };
-    for (std::size_t i = 0; i < outcomes.size(); ++i)
-      add(i, outcome_record(outcomes[i]->passage));
-    const auto writer = intents.empty() ? Result<std::string>() : journal->writer();
-    for (std::size_t i = 0; i < intents.size(); ++i)
-      add(outcomes.size() + i,
-          writer ? intent_record(intents[i]->passage, *writer) : std::unexpected(writer.error()));
-    auto written = journal->write_drafts(std::move(drafts));
-    for (std::size_t i = 0; i < places.size(); ++i)
-      results[places[i]] = std::move(written[i]);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      if (auto draft = outcome_record(outcomes[i]->passage, std::move(outcomes[i]->record)))
+        drafts.push_back(&(outcomes[i]->record = std::move(*draft)));
+      else
+        refused.emplace_back(i, std::move(draft.error()));
+    }
+    for (const CallTrip* trip : intents)
+      drafts.push_back(&trip->record);
+    auto results = journal->write_drafts(drafts);
+    for (auto& [place, error] : refused)
+      results.insert(results.begin() + static_cast<std::ptrdiff_t>(place),
+                     std::unexpected(std::move(error)));
     return results;
   } catch (const std::exception& error) {  // out of memory
     return {count, fail(Reason::unavailable, to_utf8(error.what()))};
   }
 }
 
-// Between the steps of every call: `next` go in, `ran` come out. Their records are written at once.
+// The gates, and what is to be recorded before the call runs. One that is stopped here is settled
+// here: what it held is free at once, and a denial counts for the next call.
+void Boundary::begin(CallTrip& trip) {
+  guard(trip.passage, [&] { go_in(trip); });
+  if (!trip.goes_on) return settle(trip);
+  const auto writer = state_->journal->writer();
+  auto intent = writer ? intent_record(trip.passage, *writer) : std::unexpected(writer.error());
+  if (intent)
+    trip.record = std::move(*intent);
+  else
+    stop_unrecorded(trip, intent.error());
+}
+
+void Boundary::stop_unrecorded(CallTrip& trip, const Error& error) {
+  trip.goes_on = false;
+  stop(trip.passage,
+       {Reason::unavailable, "audit", "the call cannot be recorded: " + error.message, error.hint});
+  settle(trip);
+}
+
+// Between the steps of every call: `next` have passed the gates, `ran` come out. Their records are
+// written at once.
 void Boundary::record(std::span<CallTrip* const> ran, std::span<CallTrip* const> next) {
   std::vector<CallTrip*> going;
   going.reserve(next.size());
-  for (CallTrip* trip : next) {
-    guard(trip->passage, [&] { go_in(*trip); });
+  for (CallTrip* trip : next)
     if (trip->goes_on) going.push_back(trip);
-  }
   const auto written = state_->write(ran, going);
   for (std::size_t i = 0; i < ran.size(); ++i) {
     Passage& passage = ran[i]->passage;
@@ -386,23 +414,17 @@ void Boundary::record(std::span<CallTrip* const> ran, std::span<CallTrip* const>
     passage.result.stages = std::move(passage.stages);
   }
   for (std::size_t i = 0; i < going.size(); ++i) {
-    Passage& passage = going[i]->passage;
-    if (const auto& intent = written[ran.size() + i]; intent) {
-      passage.note("intent");
-    } else {
-      going[i]->goes_on = false;
-      stop(passage,
-           {Reason::unavailable, "audit", "the call cannot be recorded: " + intent.error().message,
-            intent.error().hint});
-    }
+    if (const auto& intent = written[ran.size() + i]; intent)
+      going[i]->passage.note("intent");
+    else
+      stop_unrecorded(*going[i], intent.error());
   }
 }
 
-void Boundary::run_all(std::span<CallTrip* const> trips) {
-  for (CallTrip* trip : trips) {
-    if (trip->goes_on) guard(trip->passage, [&] { run(*trip); });
-    settle(*trip);
-  }
+void Boundary::run_if_let_in(CallTrip& trip) {
+  if (!trip.goes_on) return;
+  guard(trip.passage, [&] { run(trip); });
+  settle(trip);
 }
 
 CallResult Boundary::refuse(const CallRequest& request, Reason reason, std::string rule,

@@ -7,6 +7,7 @@
 #include <latch>
 #include <thread>
 
+#include "audit/journal_fixture.h"
 #include "boundary/boundary_fixture.h"
 
 namespace sallyport {
@@ -347,14 +348,12 @@ lockout: { after: 2 denials, within: 5min, for: 15min }
 defaults: { rate: 1000/min }
 tools:
   server: { mcp: [x], needs: [go], tools: [z] }
-  warm: { use: run_python, needs: [go], warm: true }
   shared: { run: [x, "{k}"], needs: [go], args: { k: { type: integer } }, dangerously_share_network: true }
   function: { tier: inline, needs: [go], args: { k: { type: integer } } }
 )";
   Boundary boundary = open(kTools);
   const std::pair<const char*, const char*> rows[] = {
       {"server", "tools.server.mcp"},
-      {"warm", "tools.warm.warm"},
       {"shared", "tools.shared.dangerously_share_network"},
       {"function", "tools.function"}};
   for (const auto& [tool, rule] : rows)
@@ -495,6 +494,53 @@ tools:
   EXPECT_EQ(calls[6].result.status, Status::success);
   EXPECT_FALSE(calls[6].result.data);
   boundary.call_together({});
+}
+
+class BoundaryRecords : public JournalFixture {};
+
+TEST_F(BoundaryRecords, TakesCallsThatPassedTheGatesOnOtherThreadsBefore) {
+  Boundary boundary = sallyport::open(R"(
+version: 1
+roles: { agent: { permissions: [go] } }
+tenants: { t: {} }
+callers: { ann: { role: agent, tenant: t } }
+tools: { say: { tier: inline, needs: [go], concurrency: 2, args: { word: { type: string } } } }
+)",
+                                      {.state = path_});
+  add(boundary, echo("say", {}));
+  TogetherCall good{.request = request("ann", "say", R"({"word": "a"})")};
+  TogetherCall wrong{.request = request("ann", "say", R"({"word": 1})")};
+  TogetherCall late{.request = request("ann", "say", R"({"word": "b"})")};
+  std::thread([&] { boundary.pass_gates(good); }).join();
+  std::thread([&] { boundary.pass_gates(wrong); }).join();
+  TogetherCall* const calls[] = {&good, &wrong, &late};
+  boundary.end_and_begin({}, calls);  // the refused one holds no place any more
+  boundary.run_begun(calls);
+  boundary.end_and_begin(calls, {});
+  EXPECT_EQ(good.result.data, json::value({{"word", "a"}}));
+  EXPECT_EQ(wrong.result.reason, Reason::argument);
+  EXPECT_EQ(late.result.data, json::value({{"word", "b"}}));
+  std::vector<std::string> kinds;
+  for (const json::object& record : records())
+    kinds.emplace_back(record.at("record").as_string());
+  EXPECT_THAT(kinds, testing::ElementsAre("intent", "intent", "outcome", "outcome", "outcome"));
+}
+
+TEST(Boundary, ACallThatIsGivenUpBehindTheGatesHoldsNothing) {
+  Boundary boundary = open(R"(
+version: 1
+roles: { agent: { permissions: [go] } }
+callers: { ann: { role: agent } }
+tools: { say: { tier: inline, needs: [go], concurrency: 1, rate: 1/h } }
+)");
+  add(boundary, echo("say", {}));
+  TogetherCall first{.request = request("ann", "say")};
+  boundary.pass_gates(first);
+  EXPECT_EQ(boundary.call(request("ann", "say")).status, Status::blocked);
+  boundary.give_up(first);
+  boundary.give_up(first);  // what is not there any more is not given back twice
+  EXPECT_EQ(boundary.call(request("ann", "say")).status, Status::success);
+  EXPECT_EQ(boundary.call(request("ann", "say")).reason, Reason::rate_limit);
 }
 
 TEST(Boundary, IsSafeToCallFromManyThreads) {

@@ -39,6 +39,7 @@ struct Surroundings {
   SharedEgress& egress;                // for cells that this process makes
   const std::string& digest_key;       // of the digests in records
   const std::string& sql_key;          // of the passwords at database servers
+  const std::string& revoked;          // ReaderSettings::revoked
   std::shared_ptr<const void> policy;  // keeps the rules in force until the call has ended
 };
 

@@ -43,7 +43,9 @@ void add_shown_arguments(const Passage& passage, RecordBuilder& record) {
     record.object("arguments", passage.arguments);
   } else if (way == "redacted") {
     const auto redactions = record_redactions();
-    json::object shown(passage.arguments);
+    unsigned char room[1024];
+    json::monotonic_resource memory(room);  // small enough for the stack, nearly always
+    json::object shown(passage.arguments, &memory);
     RedactionCounts ignored;
     // The names are the policy's own.
     const bool good = redactions && std::ranges::all_of(shown, [&](auto& argument) {
@@ -62,7 +64,7 @@ void add_arguments_digest(const Passage& passage, const json::object& arguments,
                           RecordBuilder& record) {
   std::string text;
   append_canonical_json(text, arguments);
-  record.text("arguments_hmac", hmac_sha256_hex(passage.shared.digest_key, text));
+  record.text("arguments_hmac", Sha256Text(hmac_sha256(passage.shared.digest_key, text)).view());
 }
 
 // Prices are per unit, in whatever currency the policy thinks in.
@@ -101,11 +103,11 @@ void add_usage(const Usage& usage, RecordBuilder& record) {
 }
 
 // Of all that goes back to the caller, whole.
-std::string output_digest(const CallResult& result) {
+Sha256Text output_digest(const CallResult& result) {
   std::string all = std::to_string(result.output.size()) + " " +
                     std::to_string(result.error.size()) + "\n" + result.output + result.error;
   if (result.data) all += canonical_json(*result.data);
-  return sha256_hex(all);
+  return Sha256Text(sha256(all));
 }
 
 void add_artifacts(const CallResult& result, RecordBuilder& record) {
@@ -171,8 +173,8 @@ void add_tool(const Passage& passage, RecordBuilder& record) {
 }
 
 // A record is made of many parts; what goes wrong in one of them refuses this call and no other.
-Result<DraftRecord> build(const auto& add_members) try {
-  RecordBuilder record;
+Result<DraftRecord> build(const auto& add_members, DraftRecord used = {}) try {
+  RecordBuilder record(std::move(used));
   add_members(record);
   return record.finish();
 } catch (const std::exception& error) {
@@ -189,6 +191,7 @@ Result<DraftRecord> intent_record(const Passage& passage, std::string_view write
     add_caller(passage, record);
     record.text("decision", "allowed");
     record.text("envelope", passage.envelope->hash);
+    add_list_if_any(record, "grants", passage.tool->credentials);
     add_if_any(record, "key", name(passage.request.key_id));
     record.text("policy", passage.shared.rules.hash);
     record.text("record", "intent");
@@ -198,42 +201,44 @@ Result<DraftRecord> intent_record(const Passage& passage, std::string_view write
   });
 }
 
-Result<DraftRecord> outcome_record(const Passage& passage) {
+Result<DraftRecord> outcome_record(const Passage& passage, DraftRecord used) {
   const CallResult& result = passage.result;
   const bool ran = !result.tier.empty();
-  return build([&](RecordBuilder& record) {
-    add_if_any(record, "address", passage.address);
-    // A call that was refused has no other record.
-    if (result.status == Status::blocked || result.status == Status::pending)
-      add_arguments_digest(passage, passage.request.arguments, record);
-    if (ran) add_artifacts(result, record);
-    add_caller(passage, record);
-    if (ran)
-      if (const auto cost = cost_of(result, passage.shared.rules.audit.price))
-        record.value("cost", *cost);
-    if (passage.purpose == Passage::Purpose::dry_run) record.flag("dry_run", true);
-    if (result.exit_code) record.number("exit_code", *result.exit_code);
-    if (ran) add_findings(result, record);
-    add_if_any(record, "key", name(passage.request.key_id));
-    if (ran) add_layers(result, record);
-    if (ran) add_list_if_any(record, "limits_hit", result.limits_hit);
-    add_list_if_any(record, "missing", result.missing);
-    if (ran) add_network(passage, record);
-    if (ran) record.text("output_sha256", output_digest(result));
-    record.text("policy", passage.shared.rules.hash);
-    if (result.reason != Reason::none) record.text("reason", name_of(result.reason));
-    record.text("record", "outcome");
-    if (ran) add_list_if_any(record, "redactions", result.redactions);
-    if (ran) add_refused_syscalls(result, record);
-    add_if_any(record, "rule", result.rule);
-    add_stages(passage, record);
-    record.text("status", name_of(result.status));
-    if (passage.caller != nullptr) record.text("tenant", passage.caller->tenant);
-    if (ran) record.text("tier", result.tier);
-    add_tool(passage, record);
-    if (ran && result.truncated) record.flag("truncated", true);
-    if (ran) add_usage(result.usage, record);
-  });
+  return build(
+      [&](RecordBuilder& record) {
+        add_if_any(record, "address", passage.address);
+        // A call that was refused has no other record.
+        if (result.status == Status::blocked || result.status == Status::pending)
+          add_arguments_digest(passage, passage.request.arguments, record);
+        if (ran) add_artifacts(result, record);
+        add_caller(passage, record);
+        if (ran)
+          if (const auto cost = cost_of(result, passage.shared.rules.audit.price))
+            record.value("cost", *cost);
+        if (passage.purpose == Passage::Purpose::dry_run) record.flag("dry_run", true);
+        if (result.exit_code) record.number("exit_code", *result.exit_code);
+        if (ran) add_findings(result, record);
+        add_if_any(record, "key", name(passage.request.key_id));
+        if (ran) add_layers(result, record);
+        if (ran) add_list_if_any(record, "limits_hit", result.limits_hit);
+        add_list_if_any(record, "missing", result.missing);
+        if (ran) add_network(passage, record);
+        if (ran) record.text("output_sha256", output_digest(result).view());
+        record.text("policy", passage.shared.rules.hash);
+        if (result.reason != Reason::none) record.text("reason", name_of(result.reason));
+        record.text("record", "outcome");
+        if (ran) add_list_if_any(record, "redactions", result.redactions);
+        if (ran) add_refused_syscalls(result, record);
+        add_if_any(record, "rule", result.rule);
+        add_stages(passage, record);
+        record.text("status", name_of(result.status));
+        if (passage.caller != nullptr) record.text("tenant", passage.caller->tenant);
+        if (ran) record.text("tier", result.tier);
+        add_tool(passage, record);
+        if (ran && result.truncated) record.flag("truncated", true);
+        if (ran) add_usage(result.usage, record);
+      },
+      std::move(used));
 }
 
 }  // namespace sallyport

@@ -91,7 +91,8 @@ Pass run_in_cell(Passage& passage) {
   spec->network = network_access(passage.shared.rules.ceiling, *passage.tool);
   std::shared_ptr<EgressChild> egress;
   if (launcher.empty() && !spec->network.allow.empty()) {
-    auto started = passage.shared.egress.get();
+    auto started =
+        passage.shared.egress.get(reader_settings(passage.shared.rules, passage.shared.revoked));
     if (!started) return Block::from(started.error(), rule + ".network");
     egress = std::move(*started);
   }

@@ -37,6 +37,7 @@ bool ShownText::failed() const {
 
 bool make_shown(const std::shared_ptr<const Redactions>& redactions, std::string& text,
                 RedactionCounts& counts, Invisible invisible) {
+  if (text.empty()) return true;
   ShownText shown(redactions, invisible);
   std::string out;
   shown.feed(text, out);

@@ -29,8 +29,12 @@ Sys<void> ask_supervisor(int control, ControlMessage question) {
 }
 
 Sys<void> await_done(int control) {
+  return await(control, ControlMessage::done);
+}
+
+Sys<void> await(int control, ControlMessage message) {
   ControlMessage answer{};
-  if (::recv(control, &answer, 1, 0) != 1 || answer != ControlMessage::done)
+  if (::recv(control, &answer, 1, 0) != 1 || answer != message)
     return sys_fail("recv", "control", EPERM);
   return {};
 }

@@ -16,6 +16,9 @@ enum class ControlMessage : char {
   descriptors = 'F',  // listener and scratch
   egress = 'E',       // the sockets of the cell's network; init waits until they are served
   started = 'S',      // the tool runs
+  parked = 'P',       // everything is made; init waits for the order to start a tool
+  go = 'g',           // the supervisor gives it
+  ended = 'e',        // the tool was reaped, and nothing but init is left in the cell
 };
 
 // The two ends: the supervisor's, init's.
@@ -29,6 +32,7 @@ Sys<void> send_message(int control, ControlMessage message);
 Sys<void> ask_supervisor(int control, ControlMessage question);
 Sys<void> send_descriptors(int control, ControlMessage message, std::span<const int> descriptors);
 Sys<void> await_done(int control);
+Sys<void> await(int control, ControlMessage message);
 
 // The supervisor's side. At the end of the stream: no message.
 struct Received {

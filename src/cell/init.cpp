@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "cell/control.h"
@@ -19,15 +19,12 @@
 namespace sallyport {
 namespace {
 
-// The launcher's arguments and environment are still in memory that /proc/1/cmdline and
-// /proc/1/environ show.
-void hide_launcher_text(const Plan& plan) {
-  if (plan.process_text_size > sizeof(kInitName)) {
-    std::memset(plan.process_text, 0, plan.process_text_size);
-    std::memcpy(plan.process_text, kInitName, sizeof(kInitName));
-  }
-  ::prctl(PR_SET_NAME, kInitName);
-}
+// What is left to do when the cell is made, with nothing of the plan's memory in it.
+struct Start {
+  const Order* order;
+  bool parked;
+  Fd stdin_read, stdout_write, stderr_write, connection, image, control;
+};
 
 bool run_steps(Launch& launch) {
   int index = 0;
@@ -54,7 +51,7 @@ struct StartErrors {
 };
 
 // Runs in the child of vfork: it shares init's memory until execve and may only make system calls.
-[[noreturn]] void exec_tool(const Plan& plan, int stdin_fd, volatile StartErrors* start) {
+[[noreturn]] void exec_tool(const Start& start, int stdin_fd, volatile StartErrors* errors) {
   const bool own_session = ::setsid() >= 0;
   for (int number = 1; number < NSIG; ++number) {
     // A write past the file size limit is an error to the tool, not its death.
@@ -64,27 +61,38 @@ struct StartErrors {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  bool ready = own_session && ::dup2(stdin_fd, 0) == 0 && ::dup2(plan.stdout_write.get(), 1) == 1 &&
-               ::dup2(plan.stderr_write.get(), 2) == 2;
+  bool ready = own_session && ::dup2(stdin_fd, 0) == 0 &&
+               ::dup2(start.stdout_write.get(), 1) == 1 && ::dup2(start.stderr_write.get(), 2) == 2;
   unsigned next = 3;
-  if (plan.connection) {
+  for (const auto& [given, number] :
+       {std::pair(&start.connection, kConnection), std::pair(&start.image, kImage)}) {
+    if (!*given) break;
     // It may have the number already, and dup2 would leave its close-on-exec alone.
-    ready = ready && ::dup2(plan.connection.get(), kConnection) == kConnection &&
-            ::fcntl(kConnection, F_SETFD, 0) == 0;
-    next = kConnection + 1;
+    ready = ready && ::dup2(given->get(), number) == number && ::fcntl(number, F_SETFD, 0) == 0;
+    next = static_cast<unsigned>(number) + 1;
   }
   if (!ready || ::close_range(next, ~0U, 0) != 0) {
-    start->failed = errno;
+    errors->failed = errno;
     ::_exit(127);
   }
   int worst = ENOENT;
-  for (const std::string& path : plan.executables) {
-    ::execve(path.c_str(), const_cast<char* const*>(plan.argv.data()),
-             const_cast<char* const*>(plan.envp.data()));
+  const Order& order = *start.order;
+  for (const char* const* path = order.executables; *path != nullptr; ++path) {
+    ::execve(*path, const_cast<char* const*>(order.argv), const_cast<char* const*>(order.envp));
     if (errno != ENOENT && errno != ENOTDIR) worst = errno;
   }
-  start->refused = worst;
+  errors->refused = worst;
   ::_exit(127);
+}
+
+// Ends what the tool has left running. Whatever there is in the cell descends from init, so when
+// init has no child any more, it is alone.
+void end_others() {
+  int status = 0;
+  if (::waitpid(-1, &status, WNOHANG) < 0) return;
+  ::kill(-1, SIGKILL);
+  while (::waitpid(-1, &status, 0) > 0 || errno == EINTR)
+    ;
 }
 
 // Adopts every orphan of the cell; returns when the tool itself has ended.
@@ -97,6 +105,9 @@ void reap_until(pid_t tool, int control, int child_signals, Board& board) {
       if (ended != tool) continue;
       board.tool_status = status;
       board.tool_ended = true;
+      end_others();
+      // If nobody listens any more, nobody is kept waiting either.
+      [[maybe_unused]] const auto told = send_message(control, ControlMessage::ended);
       return;
     }
     ::ppoll(events, 2, nullptr, nullptr);
@@ -106,13 +117,50 @@ void reap_until(pid_t tool, int control, int child_signals, Board& board) {
   }
 }
 
+[[noreturn]] void start_and_reap(Start& start, Board& board) {
+  ::umask(022);
+  sigset_t child;
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  Fd child_signals(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+  Fd null(start.stdin_read ? -1 : ::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const int stdin_fd = start.stdin_read ? start.stdin_read.get() : null.get();
+
+  if (start.parked && (!send_message(start.control.get(), ControlMessage::parked) ||
+                       !await(start.control.get(), ControlMessage::go)))
+    ::_exit(1);
+
+  volatile StartErrors errors;
+  board.run_ns =
+      monotonic_ns();  // before, so that no answer says that nothing ran when something may have
+  const pid_t tool = child_signals && stdin_fd >= 0 ? ::vfork() : -1;
+  if (tool == 0) exec_tool(start, stdin_fd, &errors);
+  if (tool < 0) errors.failed = errno;
+  if (errors.failed != 0) {
+    board.report({"vfork", "the tool's process", errors.failed});
+    ::_exit(1);
+  }
+  if (errors.refused != 0) {
+    board.exec_errno = errors.refused;
+    ::_exit(1);
+  }
+  for (Fd* given : {&start.stdin_read, &start.stdout_write, &start.stderr_write, &start.connection,
+                    &start.image, &null})
+    given->reset();
+  if (send_message(start.control.get(), ControlMessage::started))
+    reap_until(tool, start.control.get(), child_signals.get(), board);
+  ::_exit(0);
+}
+
 }  // namespace
 
 void run_init(Plan& plan, Board& board) {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  hide_launcher_text(plan);
+  // /proc/1/cmdline and /proc/1/environ show what is there.
+  hide_text(plan.memory, kInitName, sizeof(kInitName));
+  ::prctl(PR_SET_NAME, kInitName);
 
   Launch launch{.plan = plan,
                 .board = board,
@@ -124,37 +172,19 @@ void run_init(Plan& plan, Board& board) {
                 .listener = {},
                 .name_server = {}};
   if (!run_steps(launch)) ::_exit(1);
-
-  ::umask(022);
-  sigset_t child;
-  ::sigemptyset(&child);
-  ::sigaddset(&child, SIGCHLD);
-  Fd child_signals(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
-  Fd null(plan.stdin_read ? -1 : ::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const int stdin_fd = plan.stdin_read ? plan.stdin_read.get() : null.get();
-
-  volatile StartErrors start;
-  board.run_ns =
-      monotonic_ns();  // before, so that no answer says that nothing ran when something may have
-  const pid_t tool = child_signals && stdin_fd >= 0 ? ::vfork() : -1;
-  if (tool == 0) exec_tool(plan, stdin_fd, &start);
-  if (tool < 0) start.failed = errno;
-  if (start.failed != 0) {
-    board.report({"vfork", "the tool's process", start.failed});
+  Start start{.order = plan.order,
+              .parked = plan.parked,
+              .stdin_read = std::move(plan.stdin_read),
+              .stdout_write = std::move(plan.stdout_write),
+              .stderr_write = std::move(plan.stderr_write),
+              .connection = std::move(plan.connection),
+              .image = std::move(plan.image),
+              .control = std::move(plan.control)};
+  if (const auto dropped = drop_heap(plan.memory); !dropped) {
+    board.report(dropped.error());
     ::_exit(1);
   }
-  if (start.refused != 0) {
-    board.exec_errno = start.refused;
-    ::_exit(1);
-  }
-  plan.stdin_read.reset();
-  plan.stdout_write.reset();
-  plan.stderr_write.reset();
-  plan.connection.reset();
-  null.reset();
-  if (send_message(plan.control.get(), ControlMessage::started))
-    reap_until(tool, plan.control.get(), child_signals.get(), board);
-  ::_exit(0);
+  start_and_reap(start, board);
 }
 
 }  // namespace sallyport

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "cell/order.h"
+#include "cell/process_memory.h"
 #include "egress/network_map.h"
 #include "kernel/landlock.h"
 #include "kernel/mount.h"
@@ -23,6 +25,7 @@ struct RootEntry {
   enum class Kind { directory, symlink, file } kind;
   std::string path;     // relative to the root
   std::string content;  // of a file; target of a symlink
+  mode_t mode = 0644;   // of a file
 };
 
 // A tree of the host that is shown in the cell.
@@ -70,6 +73,8 @@ struct Plan {
   bool drop_groups_with_helper =
       false;  // newgidmap maps a second gid, which makes setgroups possible
 
+  std::string shared_root;  // where one that is made already is attached; empty: there is none
+  struct stat shared_root_is{};
   std::vector<RootEntry> root_entries;
   std::vector<HostMount> mounts;
   std::vector<InputCopy> inputs;
@@ -86,24 +91,26 @@ struct Plan {
   std::vector<int> cgroup_entries;  // v1: `tasks` files to write "0" into
   int cgroup_directory = -1;        // v2: for CLONE_INTO_CGROUP
 
-  std::vector<EgressPoint> points;   // where the egress process listens in the cell's network
-  std::vector<int> point_sockets;    // room for the name server's and theirs
-  Fd trust;                          // of an inspected cell: what it trusts, for its root
-  std::string trust_place;           // where that is, relative to the root
+  std::vector<EgressPoint> points;        // where the egress process listens in the cell's network
+  std::vector<int> point_sockets;         // room for the name server's and theirs
+  std::vector<std::string> placeholders;  // of the network's grants, as EgressChannel takes them
+  Fd trust;                               // of an inspected cell: what it trusts, for its root
+  std::string trust_place;                // where that is, relative to the root
+  Fd java_trust;                          // the same for Java
+  std::string java_place;
   bool covers_system_trust = false;  // and in place of the system's own file
   bool observe = false;          // a name server in the cell's network, handed to the supervisor
   bool watch_processes = false;  // no cgroup: the supervisor gets a view of the cell's /proc
 
-  std::vector<std::string> executables;  // candidates in order
-  std::vector<const char*> argv, envp;   // null-terminated, pointing into the spec
-  std::vector<std::string> environment;
+  const Order* order = nullptr;  // what init starts
+  bool parked = false;           // it waits to be told so, and the order comes with that
 
   Fd stdin_read, stdout_write, stderr_write;  // the tool's ends; no stdin_read means /dev/null
   Fd connection;                              // a socket for the tool; mostly there is none
-  Fd control;                                 // init's end of the socket to the supervisor
-  std::vector<int> descriptors;               // all that init keeps, sorted
-  char* process_text = nullptr;               // the launcher's arguments and environment in memory
-  std::size_t process_text_size = 0;
+  Fd image;    // of a warm interpreter, which the tool gets as the descriptor behind
+  Fd control;  // init's end of the socket to the supervisor
+  std::vector<int> descriptors;  // all that init keeps, sorted
+  ProcessMemory memory;          // of the process that init is a copy of
 
   int fail_before = -1;  // tests only: the step that is made to fail
 };

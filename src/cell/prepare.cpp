@@ -13,6 +13,7 @@
 #include "cell/launcher.h"
 #include "cell/root_layout.h"
 #include "cell/trust.h"
+#include "egress/grants.h"
 #include "kernel/memory_file.h"
 #include "kernel/namespace.h"
 #include "kernel/seccomp_compile.h"
@@ -282,7 +283,7 @@ Result<void> make_cgroup(const CellSpec& spec, Prepared& cell) {
         limits.io_devices.push_back(device);
     }
   }
-  sweep_cgroups();
+  if (!spec.swept) sweep_cgroups();
   auto made = Cgroup::create(cell.call_id.substr(0, 12), limits);
   if (made) {
     cell.cgroup = std::move(*made);
@@ -359,38 +360,6 @@ void add_proxy_variables(const Plan& plan,
     environment.emplace_back(name, direct);
 }
 
-void add_command(const CellSpec& spec, Plan& plan) {
-  std::vector<std::pair<std::string, std::string>> environment = {
-      {"PATH", kDefaultPath}, {"HOME", "/workspace"}, {"LANG", "C.UTF-8"}};
-  if (!plan.points.empty()) add_proxy_variables(plan, environment);
-  if (plan.trust) add_trust_variables(plan, environment);
-  for (const auto& [key, value] : spec.environment) {
-    const auto there =
-        std::ranges::find(environment, key, [](const auto& pair) { return pair.first; });
-    if (there == environment.end())
-      environment.emplace_back(key, value);
-    else
-      there->second = value;
-  }
-  for (const auto& [key, value] : environment)
-    plan.environment.push_back(key + "=" + value);
-  for (const std::string& variable : plan.environment)
-    plan.envp.push_back(variable.c_str());
-  plan.envp.push_back(nullptr);
-  for (const std::string& word : spec.command)
-    plan.argv.push_back(word.c_str());
-  plan.argv.push_back(nullptr);
-
-  const std::string& program = spec.command.front();
-  if (program.find('/') != std::string::npos) {
-    plan.executables.push_back(program);
-    return;
-  }
-  for (std::string_view rest = environment.front().second; !rest.empty();)
-    if (const std::string_view directory = take(rest, ':'); directory.starts_with('/'))
-      plan.executables.push_back(std::string(directory) + "/" + program);
-}
-
 Sys<void> add_pipes(const CellSpec& spec, Prepared& cell) {
   Plan& plan = cell.plan;
   const auto make = [&plan](Fd& read, Fd& write) -> Sys<void> {
@@ -415,31 +384,12 @@ Sys<void> add_pipes(const CellSpec& spec, Prepared& cell) {
   return {};
 }
 
-// Arguments and environment of this process lie together in memory; the kernel says where.
-void find_process_text(Plan& plan) {
-  const std::string stat = read_file("/proc/self/stat").value_or("");
-  std::string_view rest = stat;
-  rest.remove_prefix(std::min(rest.rfind(')'), rest.size()));
-  take(rest, ' ');
-  // Fields by their numbers in proc(5); the first behind the name is 3.
-  constexpr int kFirst = 3, kArgumentsStart = 48, kEnvironmentEnd = 51;
-  std::uintptr_t start = 0, end = 0;
-  for (int field = kFirst; field <= kEnvironmentEnd; ++field) {
-    const auto value = whole_number<std::uintptr_t>(take(rest, ' '));
-    if (field == kArgumentsStart) start = value.value_or(0);
-    if (field == kEnvironmentEnd) end = value.value_or(0);
-  }
-  if (start == 0 || end <= start) return;
-  plan.process_text = reinterpret_cast<char*>(start);
-  plan.process_text_size = end - start;
-}
-
 void list_descriptors(Prepared& cell) {
   Plan& plan = cell.plan;
   std::vector<int>& kept = plan.descriptors;
   kept = plan.cgroup_entries;
-  for (const Fd* fd :
-       {&plan.control, &plan.trust, &plan.stdin_read, &plan.stdout_write, &plan.stderr_write})
+  for (const Fd* fd : {&plan.control, &plan.trust, &plan.java_trust, &plan.stdin_read,
+                       &plan.stdout_write, &plan.stderr_write})
     kept.push_back(fd->get());
   for (const HostMount& mount : plan.mounts)
     kept.push_back(mount.idmap.get());
@@ -468,7 +418,47 @@ Result<void> add_network(const CellSpec& spec, Plan& plan) {
 
 }  // namespace
 
-Result<Prepared> prepare(const CellSpec& spec, std::string call_id) {
+CommandLine make_command(const CellSpec& spec, const Plan& plan) {
+  std::vector<std::pair<std::string, std::string>> environment = {
+      {"PATH", kDefaultPath}, {"HOME", "/workspace"}, {"LANG", "C.UTF-8"}};
+  if (!plan.points.empty()) add_proxy_variables(plan, environment);
+  if (plan.trust) add_trust_variables(plan, environment);
+  // libpq looks at no list of the system. Where it is told of one it holds every server to it, so
+  // it is told only where it meets our own certificates.
+  if (std::ranges::any_of(spec.network.allow,
+                          [&](const EgressRule& rule) { return has_password(spec.network, rule); }))
+    environment.emplace_back("PGSSLROOTCERT", "/" + plan.trust_place);
+  const auto set = [&](const std::string& key, const std::string& value) {
+    const auto there =
+        std::ranges::find(environment, key, [](const auto& pair) { return pair.first; });
+    if (there == environment.end())
+      environment.emplace_back(key, value);
+    else
+      there->second = value;
+  };
+  for (const auto& [key, value] : spec.environment)
+    set(key, value);
+  // Whatever a variable would have been: what is in it must be worth nothing.
+  for (std::size_t i = 0; i < plan.placeholders.size(); ++i)
+    if (!plan.placeholders[i].empty()) set(spec.network.grants[i].variable, plan.placeholders[i]);
+  CommandLine command;
+  command.argv = spec.command;
+  command.environment.reserve(environment.size());
+  for (const auto& [key, value] : environment)
+    command.environment.push_back(key + "=" + value);
+
+  const std::string& program = spec.command.front();
+  if (program.find('/') != std::string::npos) {
+    command.executables.push_back(program);
+    return command;
+  }
+  for (std::string_view rest = environment.front().second; !rest.empty();)
+    if (const std::string_view directory = take(rest, ':'); directory.starts_with('/'))
+      command.executables.push_back(std::string(directory) + "/" + program);
+  return command;
+}
+
+Result<Prepared> prepare(const CellSpec& spec, std::string call_id, const SharedRoot* shared) {
   Prepared cell;
   cell.call_id = std::move(call_id);
   Plan& plan = cell.plan;
@@ -514,9 +504,21 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id) {
 
   const auto root = spec.root.empty() ? Result<std::string>("") : absolute(spec.root);
   if (!root) return std::unexpected(root.error());
+  plan.placeholders.reserve(spec.network.grants.size());
+  for (const EgressGrant& grant : spec.network.grants) {
+    auto placeholder =
+        grant.variable.empty() ? Result<std::string>("") : make_placeholder(grant.shape);
+    if (!placeholder) return std::unexpected(std::move(placeholder.error()));
+    plan.placeholders.push_back(std::move(*placeholder));
+  }
   if (has_inspection(spec.network))
     if (auto done = lay_out_trust(plan, *root); !done) return std::unexpected(done.error());
-  if (auto done = lay_out_root(plan, *root); !done) return std::unexpected(done.error());
+  if (shared != nullptr) {
+    plan.shared_root = shared->place;
+    plan.shared_root_is = shared->is;
+  } else if (auto done = lay_out_root(plan, *root); !done) {
+    return std::unexpected(done.error());
+  }
   if (auto done = add_grants(spec, cell); !done) return std::unexpected(done.error());
   if (auto done = add_inputs(spec, plan); !done) return std::unexpected(done.error());
 
@@ -538,9 +540,16 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id) {
   cell.policy = std::move(*policy);
   plan.filter = std::move(*filter);
 
-  add_command(spec, plan);
+  auto order = OrderSpace::make();
+  if (!order) return fail(Reason::unavailable, order.error());
+  if (!order->put(make_command(spec, plan)))
+    return fail(Reason::argument, "the command and its environment are too large");
+  cell.order = std::move(*order);
+  plan.order = &cell.order->order();
   if (auto done = add_pipes(spec, cell); !done) return fail(Reason::unavailable, done.error());
-  find_process_text(plan);
+  const auto memory = own_process_memory();
+  if (!memory) return fail(Reason::unavailable, memory.error());
+  plan.memory = *memory;
   list_descriptors(cell);
   return cell;
 }

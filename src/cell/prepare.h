@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cell/plan.h"
 #include "cell/protected_grants.h"
+#include "cell/shared_root.h"
 #include "cell/spec.h"
 #include "cell/uid_slot.h"
 #include "kernel/cgroup.h"
@@ -38,9 +39,17 @@ struct Prepared {
   std::vector<Layer> layers;
   Fd stdin_write, stdout_read, stderr_read;  // the supervisor's ends
   Fd control;
+  std::optional<OrderSpace> order;  // where the plan's order is
+  Fd runner;  // our end of a warm interpreter's socket: it says that it is ready, and gets its
+              // order
 };
 
-// An error means that nothing was run and nothing is left behind.
-Result<Prepared> prepare(const CellSpec& spec, std::string call_id);
+// What a spec starts, with all that its environment gets.
+CommandLine make_command(const CellSpec& spec, const Plan& plan);
+
+// An error means that nothing was run and nothing is left behind. `shared`: a root that was made
+// for the spec's class.
+Result<Prepared> prepare(const CellSpec& spec, std::string call_id,
+                         const SharedRoot* shared = nullptr);
 
 }  // namespace sallyport

@@ -2,18 +2,47 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace sallyport {
 namespace {
 
+// What is carried goes through memory of its own, which copies of this process find empty: the init
+// of the next cell is one.
+class Buffer {
+ public:
+  static constexpr std::size_t kSize = 16384;
+
+  static Sys<Buffer> make() {
+    void* const bytes =
+        ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED) return sys_fail("mmap", "pump");
+    Buffer made(static_cast<char*>(bytes));
+    if (::madvise(bytes, kSize, MADV_WIPEONFORK) != 0) return sys_fail("madvise", "pump");
+    return made;
+  }
+  Buffer(Buffer&& other) noexcept : bytes_(std::exchange(other.bytes_, nullptr)) {}
+  Buffer& operator=(Buffer&&) = delete;
+  ~Buffer() {
+    if (bytes_ != nullptr) ::munmap(bytes_, kSize);
+  }
+  [[nodiscard]] char* get() const { return bytes_; }
+
+ private:
+  explicit Buffer(char* bytes) : bytes_(bytes) {}
+  char* bytes_;
+};
+
 struct Pump {
   Fd from, to;
+  Buffer buffer;
 };
 
 bool write_all(int fd, std::string_view bytes) {
@@ -28,9 +57,9 @@ bool write_all(int fd, std::string_view bytes) {
 
 void* carry(void* argument) {
   const std::unique_ptr<Pump> pump(static_cast<Pump*>(argument));
-  char buffer[16384];
+  char* const buffer = pump->buffer.get();
   for (;;) {
-    const ssize_t size = ::read(pump->from.get(), buffer, sizeof(buffer));
+    const ssize_t size = ::read(pump->from.get(), buffer, Buffer::kSize);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0 || !write_all(pump->to.get(), {buffer, static_cast<std::size_t>(size)}))
       return nullptr;
@@ -59,18 +88,29 @@ Sys<Fd> start(Fd ours, std::unique_ptr<Pump> pump) {
   return sys_fail("pthread_create", "pump", failed);
 }
 
+// With a pipe, of which the end with the number `ours` is for the caller.
+Sys<Fd> start_between(Fd tool_end, int ours) {
+  int numbers[2];
+  if (::pipe2(numbers, O_CLOEXEC) != 0) return sys_fail("pipe2", "pump");
+  Fd ends[] = {Fd(numbers[0]), Fd(numbers[1])};
+  auto buffer = Buffer::make();
+  if (!buffer) return std::unexpected(buffer.error());
+  Fd& theirs = ends[1 - ours];
+  auto pump =
+      ours == 0
+          ? std::make_unique<Pump>(std::move(tool_end), std::move(theirs), std::move(*buffer))
+          : std::make_unique<Pump>(std::move(theirs), std::move(tool_end), std::move(*buffer));
+  return start(std::move(ends[ours]), std::move(pump));
+}
+
 }  // namespace
 
 Sys<Fd> pump_from(Fd tool_end) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return sys_fail("pipe2", "pump");
-  return start(Fd(ends[0]), std::make_unique<Pump>(std::move(tool_end), Fd(ends[1])));
+  return start_between(std::move(tool_end), 0);
 }
 
 Sys<Fd> pump_to(Fd tool_end) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return sys_fail("pipe2", "pump");
-  return start(Fd(ends[1]), std::make_unique<Pump>(Fd(ends[0]), std::move(tool_end)));
+  return start_between(std::move(tool_end), 1);
 }
 
 }  // namespace sallyport

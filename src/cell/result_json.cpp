@@ -84,6 +84,7 @@ json::array network_array(const std::vector<NetworkEvent>& events) {
     }
     if (!event.rule.empty()) row["rule"] = to_utf8(event.rule);
     if (!event.why.empty()) row["why"] = to_utf8(event.why);
+    if (!event.credential.empty()) row["credential"] = to_utf8(event.credential);
     list.push_back(std::move(row));
   }
   return list;

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 namespace sallyport {
 namespace {
@@ -68,7 +69,74 @@ Sys<void> mask(int root, int cover, const char* target) {
   return attach_at(copy->get(), point->get(), target);
 }
 
+// Owners are compared only where they mean the same on both sides: a launcher's user namespace
+// shows others as nobody.
+bool is_same_file(const struct stat& now, const struct stat& then, bool same_owner) {
+  return now.st_dev == then.st_dev && now.st_ino == then.st_ino && now.st_rdev == then.st_rdev &&
+         (now.st_mode & S_IFMT) == (then.st_mode & S_IFMT) &&
+         (!same_owner || (now.st_uid == then.st_uid && now.st_gid == then.st_gid));
+}
+
+Sys<void> put_file(int root, const RootEntry& entry) {
+  const char* path = entry.path.c_str();
+  Fd file(::openat(root, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, entry.mode));
+  if (!file) return sys_fail("openat", path);
+  const auto size = static_cast<ssize_t>(entry.content.size());
+  if (::write(file.get(), entry.content.data(), entry.content.size()) != size)
+    return sys_fail("write", path);
+  return {};
+}
+
 }  // namespace
+
+Sys<Fd> make_root_filesystem() {
+  const MountOption options[] = {{"size", "4m"}, {"nr_inodes", "4096"}, {"mode", "0755"}};
+  return make_filesystem("tmpfs", options, Access::read_write);
+}
+
+Sys<void> put_entries(int root, std::span<const RootEntry> entries) {
+  for (const RootEntry& entry : entries) {
+    const char* path = entry.path.c_str();
+    switch (entry.kind) {
+      case RootEntry::Kind::directory:
+        if (::mkdirat(root, path, 0755) != 0) return sys_fail("mkdirat", path);
+        break;
+      case RootEntry::Kind::symlink:
+        if (::symlinkat(entry.content.c_str(), root, path) != 0) return sys_fail("symlinkat", path);
+        break;
+      case RootEntry::Kind::file:
+        if (auto done = put_file(root, entry); !done) return done;
+        break;
+    }
+  }
+  return {};
+}
+
+Sys<void> clone_mounts(std::span<HostMount> mounts, bool same_owner) {
+  for (HostMount& mount : mounts) {
+    const char* path = mount.source.c_str();
+    auto source = open_mount_source(path);
+    if (!source) return std::unexpected(source.error());
+    struct stat now{};
+    if (::fstat(source->get(), &now) != 0) return sys_fail("fstat", path);
+    if (!is_same_file(now, mount.expected, same_owner)) return sys_fail("fstat", path, ESTALE);
+    const Access access = mount.copy >= 0 ? Access::read_only : mount.access;
+    auto tree = clone_tree(source->get(), path, access, mount.idmap.get());
+    if (!tree) return std::unexpected(tree.error());
+    mount.tree = tree->release();
+    mount.idmap.reset();
+  }
+  return {};
+}
+
+Sys<void> attach_system_mounts(std::span<HostMount> mounts, int root) {
+  for (HostMount& mount : mounts) {
+    if (mount.grant) continue;
+    const Fd tree(std::exchange(mount.tree, -1));
+    if (auto done = attach(tree.get(), root, mount.target.c_str()); !done) return done;
+  }
+  return {};
+}
 
 Sys<void> make_parents(int directory, const char* path, Identity owner) {
   Components components(path);

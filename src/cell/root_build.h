@@ -2,9 +2,24 @@
 // overlay of copy mode. Run after the host's mounts are gone; nothing here allocates.
 #pragma once
 
+#include <span>
+
 #include "cell/steps.h"
 
 namespace sallyport {
+
+// The tmpfs that a root is built in, attached nowhere yet.
+Sys<Fd> make_root_filesystem();
+
+// Makes the entries below `root`.
+Sys<void> put_entries(int root, std::span<const RootEntry> entries);
+
+// Clones the host's tree of each mount into its `tree`. `same_owner`: owners mean the same here as
+// when the plan was made, and are compared, too.
+Sys<void> clone_mounts(std::span<HostMount> mounts, bool same_owner);
+
+// Attaches those that are part of the system, not granted.
+Sys<void> attach_system_mounts(std::span<HostMount> mounts, int root);
 
 // Where the scratch is attached, relative to the root, while its parts are bound to their places.
 inline constexpr const char* kScratch = ".scratch";

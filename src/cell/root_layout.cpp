@@ -14,6 +14,8 @@
 #include "base/text.h"
 #include "cell/observe_names.h"
 #include "cell/root_build.h"
+#include "warm/interpreters.h"
+#include "warm/programs.h"
 
 namespace sallyport {
 namespace {
@@ -27,9 +29,22 @@ constexpr const char* kOwnPlaces[] = {"dev", "proc", "sys", "tmp", "workspace", 
 // people or secrets. Small files are copied: a mount for each would cost more, and show the tool
 // where it came from.
 constexpr const char* kEtcFromHost[] = {
-    "etc/alternatives", "etc/debian_version",  "etc/fonts",     "etc/ld.so.cache",
-    "etc/localtime",    "etc/os-release",      "etc/protocols", "etc/services",
-    "etc/ssl/certs",    "etc/ssl/openssl.cnf", "etc/timezone",
+    "etc/alternatives",
+    "etc/debian_version",
+    "etc/fonts",
+    "etc/ld.so.cache",
+    "etc/localtime",
+    "etc/os-release",
+    "etc/protocols",
+    "etc/services",
+    "etc/ssl/certs",
+    "etc/ssl/openssl.cnf",
+    "etc/timezone",
+    // Java keeps what it cannot start without there.
+    "etc/java-11-openjdk",
+    "etc/java-17-openjdk",
+    "etc/java-21-openjdk",
+    "etc/java-25-openjdk",
 };
 constexpr off_t kLargestCopy = off_t{256} * 1024;
 
@@ -146,7 +161,7 @@ Result<void> lay_out_own_root(Plan& plan, const std::string& root) {
   std::ranges::sort(names);
 
   for (const std::string& name : names) {
-    if (name == kScratch || name == plan.trust_place) continue;
+    if (name == kScratch || name == plan.trust_place || name == plan.java_place) continue;
     const bool own = std::ranges::find(kOwnPlaces, name) != std::end(kOwnPlaces);
     if (!own) {
       if (auto shown = show(plan, root + "/" + name, name); !shown) return shown;
@@ -163,6 +178,13 @@ Result<void> lay_out_own_root(Plan& plan, const std::string& root) {
 }
 
 }  // namespace
+
+RootEntry restore_entry() {
+  return {.kind = Kind::file,
+          .path = kRestorePlace,
+          .content = std::string(restore_program()),
+          .mode = 0755};
+}
 
 bool is_in_own_etc(std::string_view path) {
   constexpr std::string_view kOwn[] = {

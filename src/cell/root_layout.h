@@ -15,6 +15,9 @@ namespace sallyport {
 // refused.
 Result<void> lay_out_root(Plan& plan, const std::string& root);
 
+// The program that a warm interpreter is restored with.
+[[nodiscard]] RootEntry restore_entry();
+
 // Whether a cell with the host's system has something at this path of /etc: its own, or the host's.
 [[nodiscard]] bool is_in_own_etc(std::string_view path);
 

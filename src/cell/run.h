@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "cell/spec.h"
 #include "sallyport/outcome.h"
 
@@ -23,6 +24,9 @@ struct CellStreams {
 struct LaunchFault {
   std::string step;
 };
+
+// The outcome of a call that was refused before anything of it ran.
+[[nodiscard]] Outcome blocked(std::string call_id, Error error);
 
 // Always an answer: what could not be started is an outcome with the status `blocked`.
 Outcome run_cell(const CellSpec& spec, const CellStreams& streams,

@@ -17,6 +17,7 @@
 #include "sallyport/limits.h"
 #include "sallyport/units.h"
 #include "sallyport/write_mode.h"
+#include "warm/interpreters.h"
 
 namespace sallyport {
 
@@ -37,6 +38,8 @@ struct InputFile {
 
 // Where a command finds the socket that it was given (CellStreams::connection).
 inline constexpr int kConnection = 3;
+// And the image of a warm interpreter, behind it.
+inline constexpr int kImage = 4;
 
 struct Observation;
 
@@ -59,6 +62,8 @@ struct CellSpec {
   EgressRules network;                    // what it may reach; nothing allowed: its own loopback
   std::vector<Requirement> requirements;  // refuse to run if one of them is not in force
   Observation* observation = nullptr;     // notes of what the command asks for; null: none are made
+  Warmth warm = {};                       // only for cells that are made ahead of need
+  bool swept = false;                     // somebody else sweeps what killed makers have left
   std::optional<UidRange> uids = {};      // of a root launcher's cell; none: UidRange::configured()
 };
 

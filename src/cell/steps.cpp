@@ -79,7 +79,7 @@ Sys<void> map_identity(Launch& launch) {
   if (plan.drop_groups_with_helper) {
     if (auto done = ask_supervisor(plan.control.get(), ControlMessage::map_groups); !done)
       return done;
-    if (::setgroups(0, nullptr) != 0) return sys_fail("setgroups");
+    if (auto dropped = drop_groups(); !dropped) return dropped;
   } else if (auto done = map_gid(launch.host_proc.get(), kInside.gid, plan.outside.gid); !done) {
     return done;
   }
@@ -170,62 +170,31 @@ Sys<void> private_proc(Launch& launch) {
   return {};
 }
 
-// Owners are compared only where they mean the same on both sides: a launcher's user namespace
-// shows others as nobody.
-bool is_same_file(const struct stat& now, const struct stat& then, bool same_owner) {
-  return now.st_dev == then.st_dev && now.st_ino == then.st_ino && now.st_rdev == then.st_rdev &&
-         (now.st_mode & S_IFMT) == (then.st_mode & S_IFMT) &&
-         (!same_owner || (now.st_uid == then.st_uid && now.st_gid == then.st_gid));
-}
-
 // Clones every host tree while the host's mounts can still be reached.
 Sys<void> clone_host_mounts(Launch& launch) {
-  for (HostMount& mount : launch.plan.mounts) {
-    const char* path = mount.source.c_str();
-    auto source = open_mount_source(path);
-    if (!source) return std::unexpected(source.error());
-    struct stat now{};
-    if (::fstat(source->get(), &now) != 0) return sys_fail("fstat", path);
-    if (!is_same_file(now, mount.expected, launch.plan.privileged))
-      return sys_fail("fstat", path, ESTALE);
-    const Access access = mount.copy >= 0 ? Access::read_only : mount.access;
-    auto tree = clone_tree(source->get(), path, access, mount.idmap.get());
-    if (!tree) return std::unexpected(tree.error());
-    mount.tree = tree->release();
-    mount.idmap.reset();
-  }
-  return {};
+  return clone_mounts(launch.plan.mounts, launch.plan.privileged);
+}
+
+// One that is shared came with the mount namespace, and everything of the system is in it.
+Sys<Fd> open_shared_root(const Plan& plan) {
+  Fd root(::open(plan.shared_root.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat now{};
+  if (!root || ::fstat(root.get(), &now) != 0) return sys_fail("open", "shared root");
+  if (now.st_dev != plan.shared_root_is.st_dev || now.st_ino != plan.shared_root_is.st_ino)
+    return sys_fail("fstat", "shared root", ESTALE);
+  return root;
 }
 
 Sys<void> new_root(Launch& launch) {
-  const MountOption options[] = {{"size", "4m"}, {"nr_inodes", "4096"}, {"mode", "0755"}};
-  auto root = make_filesystem("tmpfs", options, Access::read_write);
+  auto root =
+      launch.plan.shared_root.empty() ? make_root_filesystem() : open_shared_root(launch.plan);
   if (!root) return std::unexpected(root.error());
   launch.root = std::move(*root);
   return replace_root(launch.root.get());
 }
 
 Sys<void> fill_root(Launch& launch) {
-  const int root = launch.root.get();
-  for (const RootEntry& entry : launch.plan.root_entries) {
-    const char* path = entry.path.c_str();
-    switch (entry.kind) {
-      case RootEntry::Kind::directory:
-        if (::mkdirat(root, path, 0755) != 0) return sys_fail("mkdirat", path);
-        break;
-      case RootEntry::Kind::symlink:
-        if (::symlinkat(entry.content.c_str(), root, path) != 0) return sys_fail("symlinkat", path);
-        break;
-      case RootEntry::Kind::file: {
-        Fd file(::openat(root, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-        if (!file) return sys_fail("openat", path);
-        const auto size = static_cast<ssize_t>(entry.content.size());
-        if (::write(file.get(), entry.content.data(), entry.content.size()) != size)
-          return sys_fail("write", path);
-        break;
-      }
-    }
-  }
+  if (auto done = put_entries(launch.root.get(), launch.plan.root_entries); !done) return done;
   return write_trust(launch);
 }
 
@@ -282,11 +251,7 @@ Sys<void> copy_inputs(Launch& launch) {
 }
 
 Sys<void> attach_system(Launch& launch) {
-  for (HostMount& mount : launch.plan.mounts) {
-    if (mount.grant) continue;
-    Fd tree(std::exchange(mount.tree, -1));
-    if (auto done = attach(tree.get(), launch.root.get(), mount.target.c_str()); !done) return done;
-  }
+  if (auto done = attach_system_mounts(launch.plan.mounts, launch.root.get()); !done) return done;
   return cover_system_trust(launch);
 }
 
@@ -319,7 +284,9 @@ Sys<void> attach_grants(Launch& launch) {
 Sys<void> seal_root(Launch& launch) {
   const int root = launch.root.get();
   if (::umount2(kScratch, MNT_DETACH) != 0) return sys_fail("umount2", kScratch);
-  if (::unlinkat(root, kScratch, AT_REMOVEDIR) != 0) return sys_fail("unlinkat", kScratch);
+  // In a shared root it stays, as an empty directory.
+  if (launch.plan.shared_root.empty() && ::unlinkat(root, kScratch, AT_REMOVEDIR) != 0)
+    return sys_fail("unlinkat", kScratch);
   if (auto done = set_access(root, "/", Access::read_only); !done) return done;
   launch.root.reset();
   return {};

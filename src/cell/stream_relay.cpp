@@ -28,11 +28,14 @@ Fd reopen_without_blocking(int destination) {
 }  // namespace
 
 StreamRelay::StreamRelay(Fd source, int destination, ByteSize limit)
-    : source_(std::move(source)),
-      reopened_(reopen_without_blocking(destination)),
-      destination_(reopened_ ? reopened_.get() : destination),
-      limit_(limit),
-      captured_(limit) {}
+    : source_(std::move(source)), destination_(-1), limit_(limit), captured_(limit) {
+  pass_on_to(destination);
+}
+
+void StreamRelay::pass_on_to(int destination) {
+  reopened_ = reopen_without_blocking(destination);
+  destination_ = reopened_ ? reopened_.get() : destination;
+}
 
 void StreamRelay::read_some() {
   char buffer[16384];
@@ -42,8 +45,16 @@ void StreamRelay::read_some() {
     source_.reset();
     return;
   }
-  captured_.append({buffer, static_cast<std::size_t>(size)});
-  pass_on(buffer, static_cast<std::size_t>(size));
+  const std::string_view bytes(buffer, static_cast<std::size_t>(size));
+  if (!cover_) return take(bytes);
+  std::string shown;
+  cover_->feed(bytes, shown);
+  take(shown);
+}
+
+void StreamRelay::take(std::string_view bytes) {
+  captured_.append(bytes);
+  pass_on(bytes.data(), bytes.size());
 }
 
 void StreamRelay::pass_on(const char* bytes, std::size_t size) {
@@ -71,6 +82,11 @@ void StreamRelay::finish(int cancel, std::chrono::milliseconds patience) {
     pollfd ready{.fd = source_.get(), .events = POLLIN, .revents = 0};
     if (::poll(&ready, 1, static_cast<int>(patience.count())) <= 0) break;
     read_some();
+  }
+  if (cover_) {
+    std::string shown;
+    cover_->finish(shown);
+    take(shown);
   }
   while (!pending_.empty()) {
     pollfd events[] = {{.fd = destination_, .events = POLLOUT, .revents = 0},

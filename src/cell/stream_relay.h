@@ -6,10 +6,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/fd.h"
 #include "cell/output.h"
+#include "egress/fingerprints.h"
 
 namespace sallyport {
 
@@ -19,9 +21,15 @@ class StreamRelay {
   // passed on.
   StreamRelay(Fd source, int destination, ByteSize limit);
 
+  // Where it goes, if that was not known at first.
+  void pass_on_to(int destination);
+
   // Descriptors to poll: -1 while there is nothing to wait for.
   [[nodiscard]] int wants_read() const { return pending_.empty() ? source_.get() : -1; }
   [[nodiscard]] int wants_write() const { return pending_.empty() ? -1 : destination_; }
+
+  // From now on, what has one of these fingerprints is covered. They stay the caller's.
+  void cover(const Fingerprints& fingerprints) { cover_.emplace(fingerprints); }
 
   // Takes what is there; one bounded piece per call.
   void read_some();
@@ -38,8 +46,10 @@ class StreamRelay {
   [[nodiscard]] bool truncated() const { return captured_.truncated(); }
   [[nodiscard]] bool reader_gone() const { return reader_gone_; }
   [[nodiscard]] std::string text() const { return captured_.text(); }
+  [[nodiscard]] std::uint64_t covered() const { return cover_ ? cover_->found() : 0; }
 
  private:
+  void take(std::string_view bytes);
   void pass_on(const char* bytes, std::size_t size);
 
   Fd source_;
@@ -47,6 +57,7 @@ class StreamRelay {
   int destination_;
   ByteSize limit_;
   CapturedStream captured_;
+  std::optional<FingerprintCover> cover_;
   std::string pending_;
   std::uint64_t passed_ = 0;
   bool reader_gone_ = false;

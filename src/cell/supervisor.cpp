@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -10,7 +11,10 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstring>
+#include <set>
 
+#include "base/text.h"
 #include "cell/control.h"
 #include "cell/launcher.h"
 #include "cell/observe_names.h"
@@ -55,14 +59,19 @@ Supervisor::Supervisor(const CellSpec& spec, const CellStreams& streams, Prepare
       launched_(launched),
       output_(pumped(pump_from, cell.stdout_read), streams.output, spec.limits.max_output),
       error_(pumped(pump_from, cell.stderr_read), streams.error, spec.limits.max_output),
-      input_open_(spec.use_stdin && streams.input >= 0),
+      input_open_(false),
       deadline_(Clock::now() + kLaunchDeadline),
       next_limit_look_(Clock::time_point::max()) {
+  if (!cell_.plan.parked && !cell_.runner) open_input();
+  if (pump_failed_) end_cell(Reason::internal);
+}
+
+void Supervisor::open_input() {
+  input_open_ = spec_.use_stdin && streams_.input >= 0;
   if (input_open_)
-    cell_.stdin_write = pumped(pump_to, cell.stdin_write);
+    cell_.stdin_write = pumped(pump_to, cell_.stdin_write);
   else
     cell_.stdin_write.reset();
-  if (pump_failed_) end_cell(Reason::internal);
 }
 
 Fd Supervisor::pumped(Sys<Fd> (*pump)(Fd), Fd& tool_end) {
@@ -70,6 +79,59 @@ Fd Supervisor::pumped(Sys<Fd> (*pump)(Fd), Fd& tool_end) {
   if (ours) return std::move(*ours);
   pump_failed_ = true;
   return {};
+}
+
+bool Supervisor::park(int claim) {
+  claim_ = claim;
+  const auto is_over = [&] { return parked_ && (claim < 0 || claimed_); };
+  while (!ended_ && verdict_ == Reason::none && !is_over())
+    poll_once();
+  claim_ = -1;
+  return !ended_ && verdict_ == Reason::none;
+}
+
+// From here on it costs no time and no attention until it is claimed.
+void Supervisor::note_parked() {
+  parked_ = true;
+  deadline_ = Clock::time_point::max();
+  next_limit_look_ = Clock::time_point::max();
+  if (cell_.cgroup) before_ = cell_.cgroup->usage();
+}
+
+// One letter, and behind an 'E' a sentence. The kernel says who has written it.
+void Supervisor::hear_runner() {
+  char text[512];
+  iovec part{.iov_base = text, .iov_len = sizeof(text)};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(ucred))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = space;
+  message.msg_controllen = sizeof(space);
+  const ssize_t size = ::recvmsg(cell_.runner.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size <= 0 || text[0] == 'E') {
+    complaint_ = to_utf8(size <= 0 ? "it has ended" : std::string(text + 1, text + size));
+    return end_cell(Reason::internal);
+  }
+  const cmsghdr* const sender = CMSG_FIRSTHDR(&message);
+  if (sender != nullptr && sender->cmsg_type == SCM_CREDENTIALS) {
+    ucred who{};
+    std::memcpy(&who, CMSG_DATA(sender), sizeof(who));
+    runner_ = who.pid;
+  }
+  note_parked();
+}
+
+void Supervisor::begin() {
+  output_.pass_on_to(streams_.output);
+  error_.pass_on_to(streams_.error);
+  open_input();
+  if (pump_failed_) return end_cell(Reason::internal);
+  // What its own start was refused is not the call's.
+  refused_.clear();
+  refusals_ = 0;
+  begin_run(Clock::now());
 }
 
 void Supervisor::watch() {
@@ -102,6 +164,8 @@ void Supervisor::poll_once() {
     kNames,
     kNetwork,
     kCancel,
+    kRunner,
+    kClaim,
     kCount
   };
   std::array<pollfd, kCount> events{};
@@ -121,13 +185,18 @@ void Supervisor::poll_once() {
        cell_.cgroup ? cell_.cgroup->oom_poll_events() : short{0});
   want(kNames, name_server_.get(), POLLIN);
   want(kNetwork, network_ ? network_->fd() : -1, POLLIN);
+  want(kRunner, parked_ ? -1 : cell_.runner.get(), POLLIN);
+  want(kClaim, parked_ ? claim_ : -1, POLLIN);
   want(kCancel, verdict_ == Reason::none ? streams_.cancel : -1, POLLIN);
 
-  const auto left = std::max(next_look() - Clock::now(), Clock::duration::zero());
+  const auto look = next_look();
+  const bool forever = look == Clock::time_point::max();
+  const auto left =
+      forever ? Clock::duration::zero() : std::max(look - Clock::now(), Clock::duration::zero());
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
   const timespec timeout{.tv_sec = seconds.count(),
                          .tv_nsec = std::chrono::nanoseconds(left - seconds).count()};
-  if (::ppoll(events.data(), events.size(), &timeout, nullptr) < 0) return;
+  if (::ppoll(events.data(), events.size(), forever ? nullptr : &timeout, nullptr) < 0) return;
 
   const auto ready = [&](int index) { return events[index].revents != 0; };
   if (ready(kControl)) handle_control();
@@ -145,6 +214,8 @@ void Supervisor::poll_once() {
   if (ready(kErrorReader)) error_.write_some();
   if (ready(kInput) || ready(kTool)) handle_input();
   if (ready(kCancel)) end_cell(Reason::cancelled);
+  if (ready(kRunner)) hear_runner();
+  if (ready(kClaim)) claimed_ = true;
   check_output();
   look_at_limits();
   if (ready(kOom)) look_at_oom();
@@ -180,7 +251,8 @@ void Supervisor::look_at_oom() {
 
 void Supervisor::look_at_cgroup() {
   if (cell_.cgroup->oom_kills() > 0) return end_cell(Reason::memory);
-  const microseconds used(cell_.cgroup->cpu_used_us());
+  const microseconds used(cell_.cgroup->cpu_used_us() - before_.cpu_user_us -
+                          before_.cpu_system_us);
   if (used >= spec_.limits.cpu) return end_cell(Reason::cpu);
   // The cell cannot use up what is left of its CPU time faster than this.
   const microseconds soonest(static_cast<std::int64_t>(
@@ -249,7 +321,7 @@ void Supervisor::handle_control() {
       scratch_ = std::move(given[1]);
       // The tool is started next. The clock does not wait for init to say so: the tool could keep
       // it from speaking.
-      begin_run(Clock::now());
+      if (!cell_.plan.parked && !cell_.runner) begin_run(Clock::now());
       if (cell_.plan.watch_processes) processes_.emplace(std::move(given[2]));
       if (cell_.plan.observe) {
         name_server_ = std::move(given.back());
@@ -258,10 +330,18 @@ void Supervisor::handle_control() {
       break;
     }
     case ControlMessage::started: {
-      begin_run(Clock::time_point(std::chrono::nanoseconds(board_.run_ns)));
+      if (!cell_.runner) begin_run(Clock::time_point(std::chrono::nanoseconds(board_.run_ns)));
       break;
     }
+    case ControlMessage::parked:
+      note_parked();
+      break;
+    case ControlMessage::ended:
+      // Without a cgroup, what was used is known only when init itself is reaped.
+      if (cell_.cgroup) ended_ = true;
+      break;
     case ControlMessage::done:
+    case ControlMessage::go:
       break;
   }
 }
@@ -272,16 +352,22 @@ void Supervisor::serve_network(const std::vector<Fd>& sockets) {
     refusal_ = Error{Reason::unavailable, "there is no egress process to serve the cell's network",
                      "start the service, or use `sallyport run --net`"};
   } else {
-    auto channel = EgressChannel::open(streams_.egress, cell_.call_id, spec_.network, sockets);
-    if (channel)
+    auto channel = EgressChannel::open(streams_.egress, cell_.call_id, spec_.network,
+                                       cell_.plan.placeholders, sockets);
+    if (channel) {
       network_ = std::move(*channel);
-    else
+      if (!network_->fingerprints().of.empty())
+        for (StreamRelay* relay : {&output_, &error_})
+          relay->cover(network_->fingerprints());
+    } else {
       refusal_ = std::move(channel.error());
+    }
   }
   if (!refusal_ && cell_.plan.trust) {
     if (auto done = complete_trust(cell_.plan, network_->authority()); !done)
       refusal_ = Error{Reason::unavailable, describe(done.error()), {}};
     cell_.plan.trust.reset();
+    cell_.plan.java_trust.reset();
   }
   if (refusal_ || !send_message(cell_.control.get(), ControlMessage::done)) cell_.control.reset();
 }
@@ -356,12 +442,38 @@ void Supervisor::reap() {
   ended_ = true;
 }
 
+namespace {
+
+// A credential that was on its way to where it must not go, or that a call wanted in vain: each
+// place once.
+void note_misused_credentials(Outcome& outcome) {
+  std::set<std::string> noted;
+  for (const NetworkEvent& event : outcome.network) {
+    if (event.credential.empty() || event.verdict != "refused") continue;
+    const std::string place = event.credential + " to " + event.host;
+    if (noted.insert(place).second)
+      outcome.findings.push_back({.kind = "credential_refused", .path = place, .why = event.why});
+  }
+}
+
+}  // namespace
+
+const Fingerprints& Supervisor::fingerprints() const {
+  static const Fingerprints none;
+  return network_ ? network_->fingerprints() : none;
+}
+
 void Supervisor::report(Outcome& outcome) {
   outcome.output = output_.text();
   outcome.error = error_.text();
   outcome.truncated = output_.truncated() || error_.truncated();
   outcome.refused_syscalls = refused_;
   if (network_) outcome.network = network_->finish();
+  note_misused_credentials(outcome);
+  for (const auto& [relay, name] : {std::pair(&output_, "output"), std::pair(&error_, "error")})
+    if (relay->covered() > 0)
+      outcome.findings.push_back(
+          {"credential_covered", name, "a credential of the call was in it"});
 
   Usage& usage = outcome.usage;
   usage.final = ended_;
@@ -370,8 +482,8 @@ void Supervisor::report(Outcome& outcome) {
   bool processes_refused = false, throttled = false, memory_touched = false;
   if (cell_.cgroup) {
     const CgroupUsage counted = cell_.cgroup->usage();
-    usage.cpu_user_us = counted.cpu_user_us;
-    usage.cpu_system_us = counted.cpu_system_us;
+    usage.cpu_user_us = counted.cpu_user_us - before_.cpu_user_us;
+    usage.cpu_system_us = counted.cpu_system_us - before_.cpu_system_us;
     usage.peak_memory_bytes = counted.peak_memory_bytes;
     usage.processes = counted.peak_processes > 0 ? counted.peak_processes - 1 : 0;
     usage.read_bytes = counted.read_bytes;

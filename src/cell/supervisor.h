@@ -27,9 +27,21 @@ class Supervisor {
   Supervisor(const CellSpec& spec, const CellStreams& streams, Prepared& cell, Board& board,
              LaunchedCell& launched);
 
+  // Until the cell is ready for its order and, if there is one, `claim` is readable. False: it is
+  // gone before.
+  bool park(int claim);
+  // It gets its order now: the call's spec and streams are in the places that the constructor was
+  // given.
+  void begin();
+
   // Until nothing of the cell runs any more, or until the answer is due and something is stuck in
   // the kernel.
   void watch();
+
+  // The runner of a cell that is parked, and why it cannot wait, if it has said so.
+  [[nodiscard]] pid_t runner() const { return runner_; }
+  [[nodiscard]] std::uint64_t parked_memory() const { return before_.peak_memory_bytes; }
+  [[nodiscard]] const std::string& complaint() const { return complaint_; }
 
   // Why the cell was ended from outside; none if it ended by itself.
   [[nodiscard]] Reason verdict() const { return verdict_; }
@@ -39,6 +51,8 @@ class Supervisor {
   [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
   // Puts what was seen into the outcome: streams, usage, limits that were touched.
   void report(Outcome& outcome);
+  // Of the secrets that the cell acts with.
+  [[nodiscard]] const Fingerprints& fingerprints() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -60,6 +74,9 @@ class Supervisor {
   [[nodiscard]] bool scratch_full() const;
   void note_scratch();
   void end_cell(Reason reason);
+  void note_parked();
+  void hear_runner();
+  void open_input();
   void reap();
 
   const CellSpec& spec_;
@@ -74,6 +91,11 @@ class Supervisor {
   bool input_open_;
   std::optional<RefusalListener> listener_;
   std::optional<ProcessWatch> processes_;
+  int claim_ = -1;  // while it is parked: what it waits for
+  bool parked_ = false, claimed_ = false;
+  pid_t runner_ = -1;
+  std::string complaint_;
+  CgroupUsage before_;  // what was used until it was claimed
   std::optional<CallObserver> observer_;
   Fd name_server_;
   std::optional<EgressChannel> network_;

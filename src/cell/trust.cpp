@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cell/java_store.h"
 #include "egress/system_roots.h"
 #include "kernel/syscalls.h"
 
@@ -13,8 +14,8 @@ namespace sallyport {
 namespace {
 
 // With a root of the user's /etc is the user's, and nothing of it is written to.
-constexpr const char* kWithSystem = "etc/ssl/sallyport-ca.crt";
-constexpr const char* kInOwnRoot = ".sallyport-ca.crt";
+constexpr const char* kWithSystem = "etc/ssl/sallyport-ca";
+constexpr const char* kInOwnRoot = ".sallyport-ca";
 constexpr std::size_t kLargest = std::size_t{2}
                                  << 20;  // the cell's root has room for twice as much
 
@@ -26,6 +27,38 @@ Sys<void> write_at(int file, std::string_view text, off_t at) {
     text.remove_prefix(static_cast<std::size_t>(size));
     at += size;
   }
+  return {};
+}
+
+Result<Fd> as_file(std::string_view text) {
+  Fd file(::memfd_create("sallyport", MFD_CLOEXEC));
+  if (!file) return fail(Reason::unavailable, SysError{"memfd_create", "certificates", errno});
+  if (auto done = write_at(file.get(), text, 0); !done)
+    return fail(Reason::unavailable, done.error());
+  return file;
+}
+
+// Appends to one that as_file() made.
+Sys<void> add_to(int file, std::string_view text) {
+  struct stat status{};
+  if (::fstat(file, &status) != 0) return sys_fail("fstat", "certificates");
+  return write_at(file, text, status.st_size);
+}
+
+// From one of the plan's files into one of the cell's. It does not allocate.
+Sys<void> write_file_of(Fd& source, int root, const char* place) {
+  Fd file(::openat(root, place, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file) return sys_fail("openat", place);
+  struct stat status{};
+  if (::fstat(source.get(), &status) != 0) return sys_fail("fstat", place);
+  for (off_t at = 0; at < status.st_size;) {
+    // A place of its own: the one of the file is also the supervisor's.
+    const ssize_t sent =
+        ::sendfile(file.get(), source.get(), &at, static_cast<std::size_t>(status.st_size - at));
+    if (sent < 0) return sys_fail("sendfile", place);
+    if (sent == 0) return sys_fail("sendfile", place, EIO);
+  }
+  source.reset();
   return {};
 }
 
@@ -52,7 +85,9 @@ std::optional<std::string> read_plain(const std::string& path) {
 }  // namespace
 
 Result<void> lay_out_trust(Plan& plan, const std::string& root) {
-  plan.trust_place = root.empty() ? kWithSystem : kInOwnRoot;
+  const std::string place = root.empty() ? kWithSystem : kInOwnRoot;
+  plan.trust_place = place + ".crt";
+  plan.java_place = place + ".jks";
   auto text = read_plain(root + kSystemRoots);
   plan.covers_system_trust = text.has_value();
   if (!text) text = system_roots();
@@ -60,11 +95,11 @@ Result<void> lay_out_trust(Plan& plan, const std::string& root) {
   if (text->size() > kLargest)
     return fail(Reason::cannot_enforce,
                 "the certificate authorities of this machine are too many for a cell");
-  plan.trust = Fd(::memfd_create("sallyport", MFD_CLOEXEC));
-  if (!plan.trust)
-    return fail(Reason::unavailable, SysError{"memfd_create", "certificates", errno});
-  if (auto done = write_at(plan.trust.get(), *text, 0); !done)
-    return fail(Reason::unavailable, done.error());
+  auto certificates = as_file(*text), store = as_file(begin_java_store(*text));
+  if (!certificates) return std::unexpected(std::move(certificates.error()));
+  if (!store) return std::unexpected(std::move(store.error()));
+  plan.trust = std::move(*certificates);
+  plan.java_trust = std::move(*store);
   return {};
 }
 
@@ -75,31 +110,21 @@ void add_trust_variables(const Plan& plan,
                            "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO",
                            "AWS_CA_BUNDLE", "DENO_CERT", "NIX_SSL_CERT_FILE"})
     environment.emplace_back(name, path);
+  environment.emplace_back("JAVA_TOOL_OPTIONS", "-Djavax.net.ssl.trustStore=/" + plan.java_place +
+                                                    " -Djavax.net.ssl.trustStoreType=JKS");
 }
 
 Sys<void> complete_trust(const Plan& plan, std::string_view authority) {
-  struct stat status{};
-  if (::fstat(plan.trust.get(), &status) != 0) return sys_fail("fstat", "certificates");
-  return write_at(plan.trust.get(), authority, status.st_size);
+  if (auto done = add_to(plan.trust.get(), authority); !done) return done;
+  return add_to(plan.java_trust.get(), java_entry(authority));
 }
 
 Sys<void> write_trust(Launch& launch) {
   Plan& plan = launch.plan;
   if (!plan.trust) return {};
-  const char* place = plan.trust_place.c_str();
-  Fd file(::openat(launch.root.get(), place, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file) return sys_fail("openat", place);
-  struct stat status{};
-  if (::fstat(plan.trust.get(), &status) != 0) return sys_fail("fstat", place);
-  for (off_t at = 0; at < status.st_size;) {
-    // A place of its own: the one of the file is also the supervisor's.
-    const ssize_t sent = ::sendfile(file.get(), plan.trust.get(), &at,
-                                    static_cast<std::size_t>(status.st_size - at));
-    if (sent < 0) return sys_fail("sendfile", place);
-    if (sent == 0) return sys_fail("sendfile", place, EIO);
-  }
-  plan.trust.reset();
-  return {};
+  if (auto done = write_file_of(plan.trust, launch.root.get(), plan.trust_place.c_str()); !done)
+    return done;
+  return write_file_of(plan.java_trust, launch.root.get(), plan.java_place.c_str());
 }
 
 Sys<void> cover_system_trust(Launch& launch) {

@@ -1,6 +1,6 @@
 // The certificates that an inspected cell trusts: those of its system, and that of the authority
 // which the egress process makes for it. They are in one file of the cell's own, which the usual
-// variables name and which covers the system's.
+// variables name and which covers the system's, and in another that Java reads.
 #pragma once
 
 #include <string>

@@ -98,11 +98,13 @@ std::string to_pem(X509* certificate) {
   return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : std::string();
 }
 
-int choose_http(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* length,
-                const unsigned char* offered, unsigned offered_length, void* /*context*/) {
-  static constexpr unsigned char kHttp11[] = "\x08http/1.1";
+int choose_protocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* length,
+                    const unsigned char* offered, unsigned offered_length, void* /*context*/) {
+  static constexpr unsigned char kSpoken[] =
+      "\x08http/1.1"
+      "\x0Apostgresql";
   unsigned char* out = nullptr;
-  if (SSL_select_next_proto(&out, length, kHttp11, sizeof kHttp11 - 1, offered, offered_length) !=
+  if (SSL_select_next_proto(&out, length, kSpoken, sizeof kSpoken - 1, offered, offered_length) !=
       OPENSSL_NPN_NEGOTIATED)
     return SSL_TLSEXT_ERR_ALERT_FATAL;
   *chosen = out;
@@ -118,7 +120,7 @@ TlsContextHandle make_context() {
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(raw, 0);
   SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_alpn_select_cb(raw, choose_http, nullptr);
+  SSL_CTX_set_alpn_select_cb(raw, choose_protocol, nullptr);
   return context;
 }
 

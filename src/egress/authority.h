@@ -24,7 +24,7 @@ class Authority {
   [[nodiscard]] const std::string& certificate() const { return certificate_text_; }
 
   // The server's side of one connection of a client that wants `name`. TLS 1.2 or newer, and
-  // HTTP/1.1 in it.
+  // HTTP/1.1 or PostgreSQL in it.
   [[nodiscard]] Result<TlsHandle> session_for(const HostName& name);
 
   // The certificate of a server of that name, which stays the authority's.

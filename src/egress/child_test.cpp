@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 TEST(EgressChildren, AreNotStartedFromAProgramThatNobodyNamed) {
   SharedEgress egress("");
-  const auto child = egress.get();
+  const auto child = egress.get({});
   ASSERT_FALSE(child);
   EXPECT_EQ(child.error().reason, Reason::unavailable);
   EXPECT_THAT(child.error().hint, HasSubstr("BoundaryOptions::program"));
@@ -18,7 +18,7 @@ TEST(EgressChildren, AreNotStartedFromAProgramThatNobodyNamed) {
 
 TEST(EgressChildren, ThatCannotBeStartedAreARefusal) {
   SharedEgress egress("/nonexistent/sallyport");
-  const auto child = egress.get();
+  const auto child = egress.get({});
   ASSERT_FALSE(child);
   EXPECT_EQ(child.error().reason, Reason::unavailable);
   EXPECT_THAT(child.error().message, HasSubstr("/nonexistent/sallyport"));
@@ -27,11 +27,11 @@ TEST(EgressChildren, ThatCannotBeStartedAreARefusal) {
 // A program that ends at once is noticed, and another one is started in its place.
 TEST(EgressChildren, AreStartedAgainWhenTheyHaveEnded) {
   SharedEgress egress("/bin/true");
-  const auto first = egress.get();
+  const auto first = egress.get({});
   ASSERT_TRUE(first);
   while (!(*first)->is_gone()) {
   }
-  const auto second = egress.get();
+  const auto second = egress.get({});
   ASSERT_TRUE(second);
   EXPECT_NE(first->get(), second->get());
 }

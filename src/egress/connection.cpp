@@ -4,7 +4,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "base/text.h"
 #include "egress/dial.h"
@@ -19,9 +23,6 @@ constexpr auto kHelloPatience = std::chrono::seconds(10);
 constexpr auto kPartPatience = std::chrono::seconds(2);
 constexpr std::size_t kMostDropped = std::size_t{16} << 20;
 constexpr std::size_t kPiece = std::size_t{64} << 10;
-
-// "access denied", as a TLS client understands it.
-constexpr std::string_view kTlsRefusal("\x15\x03\x03\x00\x02\x02\x31", 7);
 
 Task<void> refuse_tls(ServedCell& cell, BufferedLink& client, NetworkEvent event, std::string why) {
   event.verdict = "refused";
@@ -55,7 +56,7 @@ struct Pipe {
   Fd read, write;
 
   static std::optional<Pipe> make() {
-    constexpr int kSize = 256 << 10;
+    constexpr int kSize = 1 << 20;
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return std::nullopt;
     static_cast<void>(::fcntl(ends[1], F_SETPIPE_SZ, kSize));
@@ -67,21 +68,33 @@ bool must_wait() {
   return errno == EAGAIN || errno == EINTR;
 }
 
-// Without a copy into this process: a download costs it next to nothing.
+// Without a copy into this process: a download costs it next to nothing. While much comes, it is
+// let gather for a moment, or each of its packets would wake us, and take the processor from those
+// who send and receive it.
 Task<Carried> splice_rest(Link& from, Link& to, const Pipe& pipe, const Meter& meter) {
-  constexpr std::size_t kMost = std::size_t{1} << 20;
+  constexpr std::size_t kMost = std::size_t{1} << 20, kMuch = std::size_t{8} << 10;
+  constexpr auto kMoment = std::chrono::microseconds(200);
+  boost::asio::steady_timer moment(co_await boost::asio::this_coro::executor);
+  bool gathered = true;
   for (;;) {
     const ssize_t came = ::splice(from.socket(), nullptr, pipe.write.get(), nullptr, kMost,
                                   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     if (came == 0) co_return Carried::to_the_end;
     if (came < 0) {
       if (must_wait()) {
-        co_await from.wait();
+        if (gathered) {
+          co_await from.wait();
+        } else {
+          moment.expires_after(kMoment);
+          co_await moment.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+        }
+        gathered = !gathered;
         continue;
       }
       from.set_failed();
       co_return Carried::failed;
     }
+    gathered = static_cast<std::size_t>(came) < kMuch;
     if (!meter.take(static_cast<std::size_t>(came))) co_return Carried::too_much;
     for (ssize_t left = came; left > 0;) {
       const ssize_t went =
@@ -100,10 +113,13 @@ Task<Carried> splice_rest(Link& from, Link& to, const Pipe& pipe, const Meter& m
 }
 
 // The first bytes as any other; whoever sends more than that gets a pipe.
-Task<Carried> carry_bytes(BufferedLink& from, Link& to, const Meter& meter) {
+Task<Carried> carry_bytes(BufferedLink& from, Link& to, const Meter& meter, const Veil* veil) {
   constexpr std::uint64_t kWorthAPipe = 256 << 10;
   std::unique_ptr<std::array<char, kPiece>> room;  // none while nothing comes
   std::uint64_t carried = 0;
+  std::optional<Veil::Stream> cover;
+  if (veil != nullptr) cover.emplace(*veil);
+  std::string shown;
   for (;;) {
     std::string_view piece = from.pending;
     if (piece.empty()) {
@@ -113,13 +129,23 @@ Task<Carried> carry_bytes(BufferedLink& from, Link& to, const Meter& meter) {
       }
       piece = {room->data(), co_await from.link.read(*room)};
     }
-    if (piece.empty()) co_return from.link.failed() ? Carried::failed : Carried::to_the_end;
+    if (piece.empty()) {
+      if (from.link.failed()) co_return Carried::failed;
+      shown.clear();
+      if (cover) cover->finish(shown);
+      if (!shown.empty() && !co_await to.write(shown)) co_return Carried::failed;
+      co_return Carried::to_the_end;
+    }
     if (!meter.take(piece.size())) co_return Carried::too_much;
-    if (!co_await to.write(piece)) co_return Carried::failed;
+    if (cover) {
+      shown.clear();
+      cover->feed(piece, shown);
+    }
+    if (!co_await to.write(cover ? std::string_view(shown) : piece)) co_return Carried::failed;
     carried += piece.size();
     if (from.pending.empty() && piece.size() < kPiece) room.reset();
     from.pending.clear();
-    if (carried < kWorthAPipe || from.link.socket() < 0 || to.socket() < 0) continue;
+    if (cover || carried < kWorthAPipe || from.link.socket() < 0 || to.socket() < 0) continue;
     if (const auto pipe = Pipe::make()) {
       room.reset();
       co_return co_await splice_rest(from.link, to, *pipe, meter);
@@ -128,8 +154,8 @@ Task<Carried> carry_bytes(BufferedLink& from, Link& to, const Meter& meter) {
 }
 
 // One direction, to its end.
-Task<void> carry(BufferedLink& from, Link& to, Meter meter) {
-  if (co_await carry_bytes(from, to, meter) == Carried::to_the_end) {
+Task<void> carry(BufferedLink& from, Link& to, Meter meter, const Veil* veil) {
+  if (co_await carry_bytes(from, to, meter, veil) == Carried::to_the_end) {
     co_await to.finish();
   } else {
     from.link.reset();
@@ -248,12 +274,14 @@ Task<void> serve_opaque(ServedCell& cell, BufferedLink& client, const Meeting& m
 
 }  // namespace
 
-Task<void> tunnel(ServedCell& cell, BufferedLink& client, BufferedLink& host, NetworkEvent& event) {
+Task<void> tunnel(ServedCell& cell, BufferedLink& client, BufferedLink& host, NetworkEvent& event,
+                  const Veil* veil) {
   using namespace boost::asio::experimental::awaitable_operators;
   event.verdict = "allowed";
   co_await (
-      carry(client, host.link, {cell, &ServedCell::count_sent, event.sent, event.why}) &&
-      carry(host, client.link, {cell, &ServedCell::count_received, event.received, event.why}));
+      carry(client, host.link, {cell, &ServedCell::count_sent, event.sent, event.why}, nullptr) &&
+      carry(host, client.link, {cell, &ServedCell::count_received, event.received, event.why},
+            veil));
 }
 
 Task<void> part(ServedCell& cell, BufferedLink& client, std::string_view last_words) {
@@ -291,6 +319,12 @@ Task<void> serve_connection(ServedCell& cell, BufferedLink& client, Meeting meet
     case EgressScheme::http:
       co_return co_await serve_http(cell, client, &meeting);
     case EgressScheme::postgres:
+      if (meeting.name &&
+          cell.grants().has_password(
+              {.name = *meeting.name, .port = meeting.port, .scheme = meeting.scheme}))
+        co_return co_await serve_postgres(cell, client, *meeting.name, meeting.port,
+                                          std::move(event));
+      [[fallthrough]];
     case EgressScheme::tcp:
       co_return co_await serve_opaque(cell, client, meeting, std::move(event));
   }

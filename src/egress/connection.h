@@ -30,12 +30,22 @@ Task<void> serve_proxy(ServedCell& cell, BufferedLink& client);
 // Requests of HTTP/1.1, each judged by itself. Through the proxy each names its own host.
 Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* meeting);
 
-// Both ways, until both have ended. Counts into `event`.
-Task<void> tunnel(ServedCell& cell, BufferedLink& client, BufferedLink& host, NetworkEvent& event);
+// PostgreSQL with a host that a credential is for: both sides log in here, the cell with a
+// placeholder or with nothing, and we with the password.
+Task<void> serve_postgres(ServedCell& cell, BufferedLink& client, HostName name, std::uint16_t port,
+                          NetworkEvent event);
+
+// Both ways, until both have ended. Counts into `event`. `veil`: over what the host says; null:
+// none.
+Task<void> tunnel(ServedCell& cell, BufferedLink& client, BufferedLink& host, NetworkEvent& event,
+                  const Veil* veil = nullptr);
 
 // The last words to the cell. What it goes on sending is read for a moment and dropped: a client
 // that still writes when its connection is closed gets a reset in place of them.
 Task<void> part(ServedCell& cell, BufferedLink& client, std::string_view last_words);
+
+// "access denied", as a TLS client understands it.
+inline constexpr std::string_view kTlsRefusal("\x15\x03\x03\x00\x02\x02\x31", 7);
 
 // "api.example.com:443 over https, …": what would be allowed.
 [[nodiscard]] std::string allowed_hosts_text(const NetworkMap& map);

@@ -66,16 +66,20 @@ Task<Result<Dialled>> dial(ServedCell& cell, HostName name, const EgressRule& ru
   if (auto why = refuse_addresses(addresses, rule))
     co_return fail(Reason::permission, *why, "only a rule with internal: true may lead there");
 
+  co_return co_await dial_any(cell.io(), addresses, rule.port, [&cell] { return cell.ended(); });
+}
+
+Task<Result<Dialled>> dial_any(asio::io_context& io, std::span<const IpAddress> addresses,
+                               std::uint16_t port, std::function<bool()> ended) {
   std::string fault = "it has no address";
-  for (const IpAddress& address :
-       std::span(addresses).first(std::min(addresses.size(), kMostTried))) {
-    tcp::socket socket(cell.io());
-    const auto error = co_await connect(socket, endpoint_of(address, rule.port));
+  for (const IpAddress& address : addresses.first(std::min(addresses.size(), kMostTried))) {
+    tcp::socket socket(io);
+    const auto error = co_await connect(socket, endpoint_of(address, port));
     if (!error && socket.is_open())
       co_return Dialled{.link = plain_link(std::move(socket)), .address = address};
     fault = address.to_text() + " cannot be reached: " +
             (error == asio::error::operation_aborted ? "no answer in time" : error.message());
-    if (cell.ended()) break;
+    if (ended()) break;
   }
   co_return fail(Reason::unavailable, fault);
 }

@@ -14,15 +14,17 @@ namespace sallyport {
 namespace {
 
 constexpr std::size_t kLargestPacket = std::size_t{128} << 10;
-constexpr std::size_t kMostFds = kMostPoints + 2;
+constexpr std::size_t kBesideListeners = 4;  // of a cell, in the order of NewCell
+constexpr std::size_t kMostFds = kMostPoints + kBesideListeners;
 constexpr std::size_t kMostEvents = 1010;  // somewhat more than are sent
 constexpr auto kReadyPatience = std::chrono::seconds(5);
 constexpr auto kLastPatience = std::chrono::milliseconds(500);
-constexpr std::string_view kReady = "ready";
+constexpr std::string_view kReady = "ready", kRefused = "refused";
 
 struct Registration {
   std::string call_id;
   EgressRules rules;
+  std::vector<std::string> placeholders;
 };
 
 // Sends one packet whole, or nothing.
@@ -92,6 +94,13 @@ bool wait_readable(int socket, std::chrono::steady_clock::time_point until) {
   }
 }
 
+// The egress process opens no files. One that is not there is as good as an empty one.
+Fd open_file(const char* path) {
+  Fd file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) file = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return file;
+}
+
 std::unexpected<Error> no_egress(std::string_view what) {
   return fail(
       Reason::unavailable,
@@ -105,6 +114,13 @@ template <class Wire>
 void visit(Wire& wire, Registration& registration) {
   visit(wire, registration.call_id);
   visit(wire, registration.rules);
+  visit(wire, registration.placeholders);
+}
+
+template <class Wire>
+void visit(Wire& wire, CellReady& ready) {
+  visit(wire, ready.authority);
+  visit(wire, ready.fingerprints);
 }
 
 Sys<DoorPair> make_door() {
@@ -116,14 +132,17 @@ Sys<DoorPair> make_door() {
 
 Result<EgressChannel> EgressChannel::open(int door, const std::string& call_id,
                                           const EgressRules& rules,
+                                          const std::vector<std::string>& placeholders,
                                           const std::vector<Fd>& sockets) {
   const auto bytes =
-      write_wire(Registration{.call_id = call_id, .rules = rules}, kLargestPacket, "the network");
+      write_wire(Registration{.call_id = call_id, .rules = rules, .placeholders = placeholders},
+                 kLargestPacket, "the network");
   if (!bytes) return std::unexpected(bytes.error());
   auto ends = make_door();
   if (!ends) return fail(Reason::unavailable, ends.error());
-  std::vector<int> fds{ends->egress.get()};
-  fds.reserve(sockets.size() + 1);
+  const Fd resolv_conf = open_file("/etc/resolv.conf"), hosts = open_file("/etc/hosts");
+  std::vector<int> fds{ends->egress.get(), resolv_conf.get(), hosts.get()};
+  fds.reserve(sockets.size() + fds.size());
   for (const Fd& socket : sockets)
     fds.push_back(socket.get());
   if (fds.size() > kMostFds) return fail(Reason::internal, "a cell has too many sockets");
@@ -134,9 +153,14 @@ Result<EgressChannel> EgressChannel::open(int door, const std::string& call_id,
   EgressChannel channel(std::move(ends->outside), rules.upload);
   if (!wait_readable(channel.fd(), until)) return no_egress("did not answer in time");
   const auto packet = receive_packet_from(channel.fd());
+  if (packet && packet->bytes.starts_with(kRefused))
+    return fail(Reason::unavailable, packet->bytes.substr(kRefused.size()));
   if (!packet || !packet->bytes.starts_with(kReady)) return no_egress("refused it");
-  channel.authority_ = packet->bytes.substr(kReady.size());
-  if (channel.authority_.empty() == has_inspection(rules))
+  auto ready = read_wire<CellReady>(std::string_view(packet->bytes).substr(kReady.size()),
+                                    kLargestPacket, "the readiness of a cell's network");
+  if (!ready) return no_egress("answered something else");
+  channel.ready_ = std::move(*ready);
+  if (channel.authority().empty() == has_inspection(rules))
     return no_egress("does not look into TLS as the rules say");
   return channel;
 }
@@ -174,19 +198,28 @@ Sys<NewCell> receive_cell(int door) {
   auto packet = receive_packet_from(door);
   if (!packet) return std::unexpected(packet.error());
   auto registration = read_wire<Registration>(packet->bytes, kLargestPacket, "a cell's network");
-  if (!registration || packet->fds.size() < 3) return sys_fail("recvmsg", "egress", EBADMSG);
+  if (!registration || packet->fds.size() <= kBesideListeners)
+    return sys_fail("recvmsg", "egress", EBADMSG);
   NewCell cell{.call_id = std::move(registration->call_id),
                .rules = std::move(registration->rules),
+               .placeholders = std::move(registration->placeholders),
                .channel = std::move(packet->fds[0]),
-               .names = std::move(packet->fds[1]),
+               .resolv_conf = std::move(packet->fds[1]),
+               .hosts = std::move(packet->fds[2]),
+               .names = std::move(packet->fds[3]),
                .listeners = {}};
-  cell.listeners.assign(std::make_move_iterator(packet->fds.begin() + 2),
+  cell.listeners.assign(std::make_move_iterator(packet->fds.begin() + kBesideListeners),
                         std::make_move_iterator(packet->fds.end()));
   return cell;
 }
 
-bool send_ready(int channel, const std::string& authority) {
-  return send_packet(channel, std::string(kReady) + authority, {}, MSG_DONTWAIT).has_value();
+bool send_ready(int channel, const CellReady& ready) {
+  const auto bytes = write_wire(ready, kLargestPacket, "the readiness of a cell's network");
+  return bytes && send_packet(channel, std::string(kReady) + *bytes, {}, MSG_DONTWAIT).has_value();
+}
+
+bool send_refusal(int channel, const std::string& why) {
+  return send_packet(channel, std::string(kRefused) + why, {}, MSG_DONTWAIT).has_value();
 }
 
 bool send_event(int channel, const NetworkEvent& event) {

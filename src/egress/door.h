@@ -1,7 +1,9 @@
 // The border between whoever makes cells and the egress process that serves their sockets.
 //
-//   door      one packet per cell: its rules, one end of a channel of its own, and its sockets
-//   channel   egress → supervisor: `ready`, with the certificate of the cell's authority if its
+//   door      one packet per cell: its rules, one end of a channel of its own, the resolver's files
+//             as they are now, and its sockets
+//   channel   egress → supervisor: `refused`, with the reason; or `ready`, with the certificate of
+//             the cell's authority if its
 //             rules look into TLS, then events; its end is the end of the egress process
 //             supervisor → egress: nothing; its end is the end of the cell, and of every
 //             connection of it
@@ -15,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "egress/fingerprints.h"
 #include "egress/rules.h"
 
 namespace sallyport {
@@ -24,13 +27,21 @@ struct DoorPair {
 };
 [[nodiscard]] Sys<DoorPair> make_door();
 
+// What the supervisor is told of a cell that is served.
+struct CellReady {
+  std::string authority;  // EgressChannel::authority()
+  Fingerprints fingerprints;
+};
+
 // The supervisor's side of one cell.
 class EgressChannel {
  public:
-  // `sockets`: the name server's, then one listener for each point of the rules' NetworkMap. Waits
+  // `placeholders`: one for each grant, empty for one without a variable. `sockets`: the name
+  // server's, then one listener for each point of the rules' NetworkMap. Waits
   // until they are served; an error means that they never will be.
   [[nodiscard]] static Result<EgressChannel> open(int door, const std::string& call_id,
                                                   const EgressRules& rules,
+                                                  const std::vector<std::string>& placeholders,
                                                   const std::vector<Fd>& sockets);
 
   // Readable when take() has something to do.
@@ -40,7 +51,9 @@ class EgressChannel {
   bool take();
 
   // Of the authority that the cell has to trust, as PEM; empty: none of its hosts is inspected.
-  [[nodiscard]] const std::string& authority() const { return authority_; }
+  [[nodiscard]] const std::string& authority() const { return ready_.authority; }
+  // Of the secrets that its grants are for.
+  [[nodiscard]] const Fingerprints& fingerprints() const { return ready_.fingerprints; }
 
   // The cell is gone. Waits a moment for what is known about its last connections.
   [[nodiscard]] std::vector<NetworkEvent> finish();
@@ -50,7 +63,7 @@ class EgressChannel {
   Fd channel_;
   ByteSize upload_;
   bool finishing_ = false;
-  std::string authority_;
+  CellReady ready_;
   std::vector<NetworkEvent> events_;
 };
 
@@ -58,14 +71,16 @@ class EgressChannel {
 struct NewCell {
   std::string call_id;
   EgressRules rules;
-  Fd channel, names;
+  std::vector<std::string> placeholders;
+  Fd channel, resolv_conf, hosts, names;
   std::vector<Fd> listeners;
 };
 // Never waits. EAGAIN: nothing is there; EPIPE: nobody is left who could send; EBADMSG: something
 // else was sent.
 [[nodiscard]] Sys<NewCell> receive_cell(int door);
-// `authority`: its certificate, as PEM; empty: the cell has none.
-[[nodiscard]] bool send_ready(int channel, const std::string& authority);
+[[nodiscard]] bool send_ready(int channel, const CellReady& ready);
+// The cell will not be served, and why. False: nobody reads it.
+[[nodiscard]] bool send_refusal(int channel, const std::string& why);
 // False: there is no room, or nobody who reads.
 [[nodiscard]] bool send_event(int channel, const NetworkEvent& event);
 

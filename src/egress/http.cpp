@@ -81,24 +81,6 @@ std::expected<Wanted, HttpFault> read_wanted(const NetworkMap& map, const Reques
       .name = place->first, .scheme = scheme, .port = place->second, .target = std::move(wanted)};
 }
 
-// Whether `path` is `allowed` or lies below it.
-bool lies_below(std::string_view path, std::string_view allowed) {
-  if (!path.starts_with(allowed)) return false;
-  return allowed.ends_with('/') || path.size() == allowed.size() || path[allowed.size()] == '/';
-}
-
-bool allows(const EgressRule& rule, const RequestHead& request, std::string_view target) {
-  if (!rule.methods.empty() &&
-      std::ranges::find(rule.methods, request.method) == rule.methods.end())
-    return false;
-  if (rule.paths.empty()) return true;
-  // A path with two readings is not one that a rule can be held to.
-  HttpTarget parts;
-  if (!parse_target(target, parts).empty()) return false;
-  return std::ranges::any_of(
-      rule.paths, [&](const std::string& allowed) { return lies_below(parts.path, allowed); });
-}
-
 struct Judged {
   const EgressRule* rule = nullptr;
   HttpFault fault;
@@ -110,7 +92,7 @@ Judged judge(ServedCell& cell, const RequestHead& request, const Wanted& wanted)
   for (const EgressRule* rule : rules) {
     if (rule->scheme != wanted.scheme) continue;
     some = rule;
-    if (!allows(*rule, request, wanted.target)) continue;
+    if (!is_one_of(rule->methods, rule->paths, request, wanted.target)) continue;
     if (!cell.take_request())
       return {rule, {429, "the call has made all the requests that it may"}};
     return {rule, {}};
@@ -134,6 +116,14 @@ std::string refusal_text(const ServedCell& cell, const HttpFault& fault) {
   return text + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
+// Whether any of several headers names a coding.
+bool is_coded(const HeadFields& fields) {
+  return std::ranges::any_of(fields, [](const auto& field) {
+    return equal_ignoring_case(field.first, "Content-Encoding") && !field.second.empty() &&
+           !equal_ignoring_case(field.second, "identity");
+  });
+}
+
 // One exchange: a request on its way to the host, and the answer on its way back.
 struct Exchange {
   ServedCell& cell;
@@ -141,8 +131,12 @@ struct Exchange {
   BufferedLink& host;
   NetworkEvent& event;
   bool request_done = false;
-  bool keep = true;     // another request may follow on both connections
-  bool tunnel = false;  // the connection has been handed to another protocol
+  bool keep = true;            // another request may follow on both connections
+  bool tunnel = false;         // the connection has been handed to another protocol
+  bool must_be_plain = false;  // the answer, or the veil could not look into it
+  std::shared_ptr<const Veil> veil = cell.grants().veil();  // over the answer; null: there is none
+  std::optional<Veil::Stream> cover = veil ? std::optional<Veil::Stream>(*veil) : std::nullopt;
+  std::string shown{}, body_tail{};
 
   Task<bool> send(Link& to, std::string_view bytes, bool upward) {
     std::uint64_t& total = upward ? event.sent : event.received;
@@ -156,47 +150,66 @@ struct Exchange {
     co_return co_await to.write(bytes);
   }
 
+  // A piece of a body. False: it must not go on, or cannot.
+  Task<bool> pass(Link& to, std::string_view piece, bool last, Framing::Kind kind, bool upward) {
+    if (upward) {
+      if (const auto credential = cell.grants().placeholder_in(piece, body_tail);
+          !credential.empty()) {
+        event.verdict = "refused";
+        event.why = "the credential " + credential + " is not sent in a body";
+        event.credential = credential;
+        client.link.reset();
+        host.link.reset();
+        co_return false;
+      }
+    } else if (cover) {
+      shown.clear();
+      cover->feed(piece, shown);
+      if (last) cover->finish(shown);
+      piece = shown;
+    }
+    if (kind != Framing::Kind::chunked) co_return piece.empty() || co_await send(to, piece, upward);
+    std::string chunks = piece.empty() ? "" : as_chunk(piece);
+    if (last) chunks.append("0\r\n\r\n");
+    co_return chunks.empty() || co_await send(to, chunks, upward);
+  }
+
   // False: it did not come to its end.
   Task<bool> carry_body(BufferedLink& from, Link& to, Framing framing, bool upward) {
-    if (framing.kind == Framing::Kind::none) co_return true;
-    ChunkedDecoder chunks(SIZE_MAX);
-    std::string piece;
+    using Kind = Framing::Kind;
+    if (framing.kind == Kind::none || (framing.kind == Kind::length && framing.length == 0))
+      co_return true;
+    ChunkedDecoder chunks(
+        SIZE_MAX, upward ? ChunkedDecoder::Trailers::refuse : ChunkedDecoder::Trailers::drop);
+    std::string decoded;
     std::uint64_t left = framing.length;
     for (;;) {
-      if (!from.pending.empty()) {
-        switch (framing.kind) {
-          case Framing::Kind::length: {
-            const std::size_t part = std::min<std::uint64_t>(left, from.pending.size());
-            if (!co_await send(to, std::string_view(from.pending).substr(0, part), upward))
-              co_return false;
-            from.drop(part);
-            left -= part;
-            break;
-          }
-          case Framing::Kind::chunked: {
-            piece.clear();
-            const std::size_t used = chunks.feed(from.pending, piece);
-            from.drop(used);
-            if (chunks.refusal().status != 0) {
-              event.verdict = upward ? "refused" : "failed";
-              event.why = chunks.refusal().sentence;
-              co_return false;
-            }
-            if (!piece.empty() && !co_await send(to, as_chunk(piece), upward)) co_return false;
-            if (chunks.done()) co_return co_await send(to, "0\r\n\r\n", upward);
-            break;
-          }
-          case Framing::Kind::until_end:
-            if (!co_await send(to, from.pending, upward)) co_return false;
-            from.pending.clear();
-            break;
-          case Framing::Kind::none:
-            break;
-        }
+      if (from.pending.empty() && !co_await from.read_more()) {
+        if (framing.kind != Kind::until_end || from.link.failed()) co_return false;
+        co_return co_await pass(to, {}, true, framing.kind, upward);
       }
-      if (framing.kind == Framing::Kind::length && left == 0) co_return true;
-      if (from.pending.empty() && !co_await from.read_more())
-        co_return framing.kind == Framing::Kind::until_end && !from.link.failed();
+      std::string_view piece = from.pending;
+      std::size_t used = piece.size();
+      bool last = false;
+      if (framing.kind == Kind::length) {
+        used = std::min<std::uint64_t>(left, used);
+        piece = piece.substr(0, used);
+        left -= used;
+        last = left == 0;
+      } else if (framing.kind == Kind::chunked) {
+        decoded.clear();
+        used = chunks.feed(from.pending, decoded);
+        if (chunks.refusal().status != 0) {
+          event.verdict = upward ? "refused" : "failed";
+          event.why = chunks.refusal().sentence;
+          co_return false;
+        }
+        piece = decoded;
+        last = chunks.done();
+      }
+      if (!co_await pass(to, piece, last, framing.kind, upward)) co_return false;
+      from.drop(used);
+      if (last) co_return true;
     }
   }
 
@@ -240,7 +253,16 @@ struct Exchange {
       }
       host.drop(*end);
       if (response.status == 101 && !may_upgrade) co_return false;
-      if (!co_await send(client.link, write_response_head(response), false)) co_return false;
+      if (must_be_plain && is_coded(response.fields)) {
+        event.why =
+            "the answer of a host that has a credential is coded, and cannot be looked into";
+        keep = false;
+        static_cast<void>(co_await send(client.link, refusal_text(cell, {502, event.why}), false));
+        co_return false;
+      }
+      std::string head = write_response_head(response);
+      if (veil) veil->cover(head);
+      if (!co_await send(client.link, head, false)) co_return false;
       if (response.status == 101) {
         tunnel = true;
         co_return true;
@@ -335,7 +357,7 @@ Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* mee
         parse_request_head(std::string_view(client.pending).substr(0, *end), request);
     client.drop(*end);
     if (!fault.empty()) co_return co_await refuse({400, std::string(fault)});
-    const auto wanted = read_wanted(cell.map(), request, meeting);
+    auto wanted = read_wanted(cell.map(), request, meeting);
     if (!wanted) {
       event.host = to_utf8(request.host.substr(0, 253));
       if (meeting != nullptr) event.port = meeting->port;
@@ -346,6 +368,10 @@ Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* mee
     const Judged judged = judge(cell, request, *wanted);
     if (judged.rule != nullptr) event.rule = judged.rule->id;
     if (judged.fault.status != 0) co_return co_await refuse(judged.fault);
+    auto applied =
+        cell.grants().apply({wanted->name, wanted->port, wanted->scheme}, request, wanted->target);
+    event.credential = std::move(applied.credential);
+    if (!applied.fault.empty()) co_return co_await refuse({403, std::move(applied.fault)});
 
     if (!upstream || !upstream->serves(wanted->name, *judged.rule)) {
       upstream.reset();
@@ -367,6 +393,9 @@ Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* mee
                                  ? wanted->name.to_text()
                                  : wanted->name.to_text() + ":" + std::to_string(wanted->port);
     Exchange exchange{cell, client, upstream->buffered, event};
+    exchange.must_be_plain = applied.must_be_plain;
+    // A credential that is taken back is taken back from what goes on with it, too.
+    const Secrets::Watch watch(cell.secrets(), event.credential, *upstream->link);
     if (!co_await exchange.send(*upstream->link, write_request_head(request, wanted->target, host),
                                 true)) {
       event.verdict = "failed";
@@ -377,7 +406,8 @@ Task<void> serve_http(ServedCell& cell, BufferedLink& client, const Meeting* mee
     }
     co_await (exchange.carry_request(request.framing) &&
               exchange.carry_response(request.method == "HEAD", request.upgrade));
-    if (exchange.tunnel) co_await tunnel(cell, client, upstream->buffered, event);
+    if (exchange.tunnel)
+      co_await tunnel(cell, client, upstream->buffered, event, exchange.veil.get());
     if (!exchange.keep && event.received == 0 && event.why.empty()) {
       event.verdict = "failed";
       event.why = "the host closed the connection without an answer";

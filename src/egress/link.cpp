@@ -10,7 +10,6 @@ namespace {
 
 namespace asio = boost::asio;
 constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t kPiece = std::size_t{16} << 10;
 
 class PlainLink final : public Link {
  public:
@@ -75,12 +74,14 @@ std::unique_ptr<Link> plain_link(asio::ip::tcp::socket socket) {
 }
 
 Task<bool> BufferedLink::read_more() {
+  const std::size_t room = room_after(came_last_);
+  if (pending.empty() && room == kLittleRoom) std::string().swap(pending);
   co_await link.wait();
   const std::size_t had = pending.size();
-  pending.resize(had + kPiece);
-  const std::size_t size = co_await link.read(std::span(pending).subspan(had));
-  pending.resize(had + size);
-  co_return size > 0;
+  pending.resize(had + room);
+  came_last_ = co_await link.read(std::span(pending).subspan(had));
+  pending.resize(had + came_last_);
+  co_return came_last_ > 0;
 }
 
 }  // namespace sallyport

@@ -41,6 +41,13 @@ class Link {
 
 [[nodiscard]] std::unique_ptr<Link> plain_link(boost::asio::ip::tcp::socket socket);
 
+// How much room the next read gets: a lot for one that comes behind a lot, and little for the
+// others, of which there may be very many at a time.
+inline constexpr std::size_t kLittleRoom = std::size_t{16} << 10, kMuchRoom = std::size_t{64} << 10;
+[[nodiscard]] constexpr std::size_t room_after(std::size_t came) {
+  return came < kLittleRoom ? kLittleRoom : kMuchRoom;
+}
+
 // A link with what was read from it and not used yet.
 struct BufferedLink {
   explicit BufferedLink(Link& to) : link(to) {}
@@ -50,6 +57,9 @@ struct BufferedLink {
   // More bytes, behind those that are pending; false: none will come.
   Task<bool> read_more();
   void drop(std::size_t count) { pending.erase(0, count); }
+
+ private:
+  std::size_t came_last_ = 0;
 };
 
 }  // namespace sallyport

@@ -119,7 +119,7 @@ EgressScheme NetworkMap::scheme_at(const EgressPoint& point) const {
 std::vector<HostPattern> NetworkMap::inspected() const {
   std::vector<HostPattern> found;
   for (std::size_t i = 0; i < allow_.size(); ++i)
-    if (rules_.allow[i].inspect) found.push_back(allow_[i]);
+    if (is_inspected(rules_, rules_.allow[i])) found.push_back(allow_[i]);
   return found;
 }
 

@@ -55,7 +55,7 @@ class NetworkMap {
   [[nodiscard]] std::vector<const EgressRule*> rules_for(const HostName& name,
                                                          std::uint16_t port) const;
 
-  // The hosts whose TLS is looked into.
+  // The hosts whose TLS ends in the egress process.
   [[nodiscard]] std::vector<HostPattern> inspected() const;
 
   // Whether `deny` has the name.

@@ -105,6 +105,19 @@ TEST(NetworkMaps, RefuseWhatCannotBeHeld) {
   EXPECT_FALSE(fault(many).empty());
 }
 
+TEST(NetworkMaps, EndTheTlsOfDatabasesThatACredentialIsFor) {
+  EgressRules rules{.allow = {rule("db.example", 5432, EgressScheme::postgres),
+                              rule("db.example", 5433, EgressScheme::postgres),
+                              rule("other.example", 5432, EgressScheme::postgres)}};
+  EXPECT_FALSE(has_inspection(rules));
+  rules.grants = {{.credential = "db",
+                   .to = {{.host = "db.example", .port = 5432, .scheme = EgressScheme::postgres}}}};
+  EXPECT_TRUE(has_inspection(rules));
+  EXPECT_THAT(NetworkMap::make(rules)->inspected(), ElementsAre(*HostPattern::parse("db.example")));
+  rules.grants.front().to.front().scheme = EgressScheme::tcp;
+  EXPECT_FALSE(has_inspection(rules));
+}
+
 TEST(NetworkMaps, KnowWhoseTlsIsLookedInto) {
   EgressRule looked = rule("*.a.example");
   looked.inspect = true;
@@ -127,7 +140,8 @@ TEST(EgressRulesOnTheWire, ComeBackAsTheyWere) {
                     .requests = 3,
                     .connections = 4,
                     .upload = 5_MB,
-                    .download = 6_MB};
+                    .download = 6_MB,
+                    .time = std::chrono::seconds(7)};
   rules.allow[0].methods = {"GET"};
   rules.allow[0].paths = {"/v1"};
   rules.allow[0].internal = true;

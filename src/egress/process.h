@@ -12,8 +12,9 @@ namespace sallyport {
 // Who it is where root starts it: an id that belongs to nobody.
 inline constexpr uid_t kEgressUid = 60865;
 
-// Serves what comes through the door until nobody is left who could send. Reads what it needs of
-// /etc first, and then gives up the right to open files. An error: it could not begin.
-[[nodiscard]] Result<void> serve_egress(Fd door);
+// Serves what comes through the door until nobody is left who could send. Reads the authorities
+// that the machine trusts first, and then gives up the right to open files. `reader`: where secrets
+// come from (start_reader); none: there are no credentials. An error: it could not begin.
+[[nodiscard]] Result<void> serve_egress(Fd door, Fd reader);
 
 }  // namespace sallyport

@@ -7,11 +7,14 @@ namespace sallyport {
 namespace asio = boost::asio;
 
 ServedCell::ServedCell(asio::io_context& io, Outside& outside, NetworkMap map,
-                       std::unique_ptr<Authority> authority, Fd channel)
+                       std::vector<std::string> placeholders, std::unique_ptr<Authority> authority,
+                       Fd channel)
     : names(io),
       io_(io),
       outside_(outside),
+      lookups_(outside.lookups),
       map_(std::move(map)),
+      grants_(map_.rules().grants, std::move(placeholders), outside.secrets),
       authority_(std::move(authority)),
       channel_(io) {
   boost::system::error_code ignored;

@@ -8,23 +8,28 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "egress/authority.h"
 #include "egress/door.h"
+#include "egress/grants.h"
 #include "egress/host_trust.h"
 #include "egress/link.h"
 #include "egress/name_lookup.h"
 #include "egress/network_map.h"
+#include "egress/watchdog.h"
 
 namespace sallyport {
 
 // What the process knows of the world outside, for all cells.
 struct Outside {
-  LookupSettings lookups;
+  std::string resolv_conf{}, hosts{};             // as the last cell brought them
+  std::shared_ptr<const LookupSettings> lookups;  // made of them
   HostTrust trust;
+  Secrets secrets;
 };
 
 class ServedCell {
@@ -34,16 +39,19 @@ class ServedCell {
 
   // `authority`: null if none of its hosts is inspected.
   ServedCell(boost::asio::io_context& io, Outside& outside, NetworkMap map,
-             std::unique_ptr<Authority> authority, Fd channel);
+             std::vector<std::string> placeholders, std::unique_ptr<Authority> authority,
+             Fd channel);
   ~ServedCell();
   ServedCell(const ServedCell&) = delete;
   ServedCell& operator=(const ServedCell&) = delete;
 
   [[nodiscard]] const NetworkMap& map() const { return map_; }
   [[nodiscard]] boost::asio::io_context& io() const { return io_; }
-  [[nodiscard]] const LookupSettings& lookups() const { return outside_.lookups; }
+  [[nodiscard]] const LookupSettings& lookups() const { return *lookups_; }
   [[nodiscard]] HostTrust& trust() const { return outside_.trust; }
   [[nodiscard]] Authority* authority() const { return authority_.get(); }
+  [[nodiscard]] Grants& grants() { return grants_; }
+  [[nodiscard]] Secrets& secrets() const { return outside_.secrets; }
   [[nodiscard]] boost::asio::posix::stream_descriptor& channel() { return channel_; }
   [[nodiscard]] bool ended() const { return ended_; }
 
@@ -66,10 +74,15 @@ class ServedCell {
   [[nodiscard]] bool count_sent(std::size_t bytes);
   [[nodiscard]] bool count_received(std::size_t bytes);
 
-  // Whatever is to be closed when the cell ends stands in this list while it is open.
+  // Whatever is to be closed when the cell ends, or when its own time is up, stands in this list
+  // while it is open.
   class Open {
    public:
-    Open(ServedCell& cell, Link& link) : cell_(cell), link_(link) { cell_.open_.insert(&link_); }
+    Open(ServedCell& cell, Link& link) : cell_(cell), link_(link) {
+      cell_.open_.insert(&link_);
+      if (const Duration time = cell.map().rules().time; time > Duration::zero())
+        bound_.emplace(cell.io(), link, std::chrono::ceil<std::chrono::milliseconds>(time));
+    }
     ~Open() { cell_.open_.erase(&link_); }
     Open(const Open&) = delete;
     Open& operator=(const Open&) = delete;
@@ -77,7 +90,11 @@ class ServedCell {
    private:
     ServedCell& cell_;
     Link& link_;
+    std::optional<Watchdog> bound_;
   };
+
+  // By which statements of this cell can be cancelled: "HOST:PORT KEY", while they may run.
+  std::multiset<std::string> cancel_keys;
 
   std::vector<boost::asio::ip::tcp::acceptor> listeners;
   boost::asio::ip::udp::socket names;
@@ -98,7 +115,9 @@ class ServedCell {
  private:
   boost::asio::io_context& io_;
   Outside& outside_;
+  std::shared_ptr<const LookupSettings> lookups_;
   NetworkMap map_;
+  Grants grants_;
   std::unique_ptr<Authority> authority_;
   boost::asio::posix::stream_descriptor channel_;
   std::set<Link*> open_;

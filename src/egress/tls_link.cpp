@@ -3,30 +3,69 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <utility>
 
 namespace sallyport {
 
 namespace asio = boost::asio;
+// More than the heads and tails of the records that one write is made of.
+constexpr std::size_t kAroundRecords = 1024;
+
+// OpenSSL's own BIO in memory copies once more each way, and keeps its largest size for good.
+struct TlsLink::Border {
+  static TlsLink& of(BIO* bio) { return *static_cast<TlsLink*>(BIO_get_data(bio)); }
+
+  static int read(BIO* bio, char* room, std::size_t size, std::size_t* count) {
+    TlsLink& link = of(bio);
+    BIO_clear_retry_flags(bio);
+    *count = std::min(size, link.in_.size() - link.used_);
+    if (*count == 0) BIO_set_retry_read(bio);
+    link.in_.copy(room, *count, link.used_);
+    link.used_ += *count;
+    return *count > 0 ? 1 : 0;
+  }
+
+  static int write(BIO* bio, const char* bytes, std::size_t size, std::size_t* count) {
+    of(bio).out_.append(bytes, size);
+    *count = size;
+    return 1;
+  }
+
+  static long control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+  static BIO* make(TlsLink& link) {
+    static BIO_METHOD* const method = [] {
+      BIO_METHOD* const made =
+          BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "a link of TLS");
+      if (made != nullptr) {
+        BIO_meth_set_read_ex(made, read);
+        BIO_meth_set_write_ex(made, write);
+        BIO_meth_set_ctrl(made, control);
+      }
+      return made;
+    }();
+    BIO* const bio = method != nullptr ? BIO_new(method) : nullptr;
+    if (bio == nullptr) return nullptr;
+    BIO_set_data(bio, &link);
+    BIO_set_init(bio, 1);
+    return bio;
+  }
+};
 
 TlsLink::TlsLink(Link& below, TlsHandle session, std::string_view came)
-    : below_(below), session_(std::move(session)) {
-  begin(came);
+    : below_(below), session_(std::move(session)), in_(came) {
+  begin();
 }
 
 TlsLink::TlsLink(std::unique_ptr<Link> below, TlsHandle session)
     : owned_(std::move(below)), below_(*owned_), session_(std::move(session)) {
-  begin({});
+  begin();
 }
 
-void TlsLink::begin(std::string_view came) {
-  in_ = BIO_new(BIO_s_mem());
-  out_ = BIO_new(BIO_s_mem());
-  // From here on they belong to the session, whatever they are.
-  SSL_set_bio(session_.get(), in_, out_);
-  failed_ = in_ == nullptr || out_ == nullptr;
-  if (!failed_ && !came.empty())
-    failed_ =
-        BIO_write(in_, came.data(), static_cast<int>(came.size())) != static_cast<int>(came.size());
+void TlsLink::begin() {
+  BIO* const border = Border::make(*this);
+  failed_ = border == nullptr;
+  SSL_set_bio(session_.get(), border, border);  // whose it is from here on
 }
 
 Task<void> TlsLink::wait_for_flush() {
@@ -39,11 +78,9 @@ Task<void> TlsLink::wait_for_flush() {
 
 Task<bool> TlsLink::flush() {
   flushing_ = true;
-  std::string piece;
-  while (!failed_ && BIO_ctrl_pending(out_) > 0) {
-    piece.resize(BIO_ctrl_pending(out_));
-    const int size = BIO_read(out_, piece.data(), static_cast<int>(piece.size()));
-    if (size != static_cast<int>(piece.size()) || !co_await below_.write(piece)) failed_ = true;
+  while (!failed_ && !out_.empty()) {
+    const std::string piece = std::exchange(out_, {});
+    if (!co_await below_.write(piece)) failed_ = true;
   }
   flushing_ = false;
   if (flushed_) flushed_->cancel();
@@ -51,10 +88,17 @@ Task<bool> TlsLink::flush() {
 }
 
 Task<bool> TlsLink::fill() {
-  if (!room_) room_ = std::make_unique<std::array<char, kPiece>>();
-  const std::size_t size = co_await below_.read(*room_);
-  if (size == 0) co_return false;
-  co_return BIO_write(in_, room_->data(), static_cast<int>(size)) == static_cast<int>(size);
+  const std::size_t room = room_after(in_.size());
+  if (room == kLittleRoom) {
+    std::string().swap(in_);
+    co_await below_.wait();
+  }
+  in_.resize(room);
+  used_ = room;  // nothing of it is there yet
+  const std::size_t size = co_await below_.read(in_);
+  in_.resize(size);
+  used_ = 0;
+  co_return size > 0;
 }
 
 std::string TlsLink::fault() const {
@@ -85,15 +129,25 @@ Task<Result<void>> TlsLink::greet() {
   co_return fail(Reason::unavailable, "the connection ended in the TLS handshake");
 }
 
+Task<void> TlsLink::wait() {
+  if (!failed_ && !has_come() && SSL_has_pending(session_.get()) == 0) co_await below_.wait();
+}
+
 Task<std::size_t> TlsLink::read(std::span<char> room) {
   while (!failed_) {
     ERR_clear_error();
     std::size_t count = 0;
-    const int result = SSL_read_ex(session_.get(), room.data(), room.size(), &count);
-    const int wanted = SSL_get_error(session_.get(), result);
+    int result = 0;
+    // A record at a time; an error behind some that were good is met again by the next read.
+    do {
+      std::size_t more = 0;
+      result = SSL_read_ex(session_.get(), room.data() + count, room.size() - count, &more);
+      count += more;
+    } while (result == 1 && count < room.size());
+    const int wanted = count > 0 ? SSL_ERROR_NONE : SSL_get_error(session_.get(), result);
     // Reading may have to say something: that a key was changed, or why it cannot go on.
-    if (BIO_ctrl_pending(out_) > 0 && !flushing_ && !co_await flush()) break;
-    if (result == 1) co_return count;
+    if (!out_.empty() && !flushing_ && !co_await flush()) break;
+    if (wanted == SSL_ERROR_NONE) co_return count;
     if (wanted == SSL_ERROR_ZERO_RETURN) co_return 0;
     // An end that TLS does not know of may be anybody's.
     if (wanted != SSL_ERROR_WANT_READ || !co_await fill()) failed_ = true;
@@ -105,6 +159,7 @@ Task<bool> TlsLink::write(std::string_view bytes) {
   co_await wait_for_flush();
   if (bytes.empty()) co_return !failed_;
   ERR_clear_error();
+  out_.reserve(bytes.size() + kAroundRecords);
   std::size_t count = 0;
   if (failed_ || SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &count) != 1) {
     failed_ = true;

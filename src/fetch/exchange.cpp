@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "fetch/body.h"
 #include "http/characters.h"
-#include "http/chunked.h"
 
 namespace sallyport {
 namespace {
@@ -43,56 +43,6 @@ Result<ResponseHead> read_head(FetchConnection& connection, bool to_head, std::s
   return broken("the answer never begins");
 }
 
-// What has come of a body, until it is whole or there is more than enough.
-class Body {
- public:
-  Body(const Framing& framing, std::uint64_t most)
-      : framing_(framing),
-        most_(static_cast<std::size_t>(std::min<std::uint64_t>(most, SIZE_MAX - 1))),
-        chunks_(SIZE_MAX) {}
-
-  // False: it cannot be read.
-  bool add(std::string_view bytes) {
-    if (framing_.kind == Framing::Kind::chunked) {
-      chunks_.feed(bytes, kept_);
-      if (chunks_.refusal().status != 0) return false;
-    } else {
-      const std::uint64_t wanted =
-          framing_.kind == Framing::Kind::length ? framing_.length - kept_.size() : bytes.size();
-      kept_.append(bytes.substr(0, std::min<std::uint64_t>(wanted, bytes.size())));
-    }
-    return true;
-  }
-  [[nodiscard]] bool is_whole() const {
-    switch (framing_.kind) {
-      case Framing::Kind::none:
-        return true;
-      case Framing::Kind::length:
-        return kept_.size() == framing_.length;
-      case Framing::Kind::chunked:
-        return chunks_.done();
-      case Framing::Kind::until_end:
-        return false;
-    }
-    return true;
-  }
-  [[nodiscard]] bool is_enough() const { return kept_.size() > most_; }
-  [[nodiscard]] bool ends_with_connection() const {
-    return framing_.kind == Framing::Kind::until_end;
-  }
-  void take(FetchReply& reply) {
-    reply.cut = is_enough();
-    kept_.resize(std::min(kept_.size(), most_));
-    reply.body = std::move(kept_);
-  }
-
- private:
-  Framing framing_;
-  std::size_t most_;
-  ChunkedDecoder chunks_;
-  std::string kept_;
-};
-
 }  // namespace
 
 std::string request_text(const FetchRequest& request) {
@@ -126,7 +76,7 @@ Result<FetchReply> exchange(const FetchRequest& request, FetchConnection& connec
   FetchReply reply;
   reply.head = std::move(*head);
 
-  Body body(reply.head.framing, most);
+  FetchBody body(reply.head.framing, most);
   for (;;) {
     if (!body.add(bytes)) return broken("the chunks of the answer cannot be read");
     if (body.is_whole() || body.is_enough()) break;
@@ -137,7 +87,8 @@ Result<FetchReply> exchange(const FetchRequest& request, FetchConnection& connec
     if (body.ends_with_connection()) break;
     return broken("the answer ends before the length that it gives itself");
   }
-  body.take(reply);
+  reply.cut = body.is_enough();
+  reply.body = body.take();
   return reply;
 }
 

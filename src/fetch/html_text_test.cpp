@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <utility>
 
 #include "base/text.h"
@@ -91,7 +91,7 @@ TEST(HtmlText, IsCutBetweenCharacters) {
 
 // Each of these has made a converter quadratic somewhere.
 TEST(HtmlText, TakesLinearTime) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this process: a busy machine is not its fault
   for (const std::string_view piece :
        {"<", "<!--", "<!-", "</", "<a ", "<a b='", "<script>", "</script", "&", "&#", "&#1", "<p>",
         "<pre>\n", "<li>", " ", "<script></", "<td> ", "<a =\"\""}) {
@@ -100,7 +100,7 @@ TEST(HtmlText, TakesLinearTime) {
       html += piece;
     EXPECT_LE(html_to_text(html, html.size()).text.size(), html.size());
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - begin, 20 * CLOCKS_PER_SEC);
 }
 
 }  // namespace

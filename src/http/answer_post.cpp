@@ -4,15 +4,16 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <cstdlib>
+#include <list>
 #include <utility>
 #include <vector>
+
+#include "base/recycled.h"
 
 namespace sallyport {
 namespace {
 
 namespace asio = boost::asio;
-
-constexpr std::size_t kUsualAnswers = 6;  // of one loop, small enough to be quick to allocate
 
 struct Given {
   std::weak_ptr<AnswerTaker> taker;
@@ -21,7 +22,7 @@ struct Given {
 
 struct ForLoop {
   std::shared_ptr<asio::io_context> io;
-  std::vector<Given> answers;
+  std::list<Given, RecycledAllocator<Given>> answers;
 };
 
 // What this thread gives together: a loop each. Their number is small.
@@ -29,10 +30,9 @@ thread_local unsigned together = 0;
 thread_local std::vector<ForLoop> waiting;
 
 void hand_over(Given given) {
-  if (const auto taker = given.taker.lock())
-    taker->go_on_with(std::move(given.answer));
-  else if (given.answer.stream)
-    given.answer.stream->abandon();
+  if (const auto taker = given.taker.lock()) return taker->go_on_with(std::move(given.answer));
+  given.answer.make_response();
+  if (given.answer.stream) given.answer.stream->abandon();
 }
 
 }  // namespace
@@ -43,10 +43,7 @@ void give_on_loop(const std::shared_ptr<asio::io_context>& io, std::weak_ptr<Ans
   if (together == 0)
     return asio::post(*io, [given = std::move(given)]() mutable { hand_over(std::move(given)); });
   auto loop = std::ranges::find(waiting, io, &ForLoop::io);
-  if (loop == waiting.end()) {
-    loop = waiting.insert(loop, {.io = io, .answers = {}});
-    loop->answers.reserve(kUsualAnswers);
-  }
+  if (loop == waiting.end()) loop = waiting.insert(loop, {.io = io, .answers = {}});
   loop->answers.push_back(std::move(given));
 }
 

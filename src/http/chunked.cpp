@@ -6,6 +6,14 @@
 
 namespace sallyport {
 
+namespace {
+
+bool is_control(char c) {
+  return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
+}
+
+}  // namespace
+
 void ChunkedDecoder::refuse(unsigned status, std::string_view sentence) {
   refusal_ = {status, sentence};
   state_ = State::refused;
@@ -62,9 +70,25 @@ void ChunkedDecoder::step(char c, std::size_t body_size) {
     case State::piece_lf:
       return expect('\n', State::size);
     case State::last_cr:
-      if (c != '\r') return refuse(400, "Headers behind the last chunk are not taken.");
-      state_ = State::last_lf;
+      if (c == '\r') {
+        state_ = State::last_lf;
+        return;
+      }
+      if (trailers_ == Trailers::refuse)
+        return refuse(400, "Headers behind the last chunk are not taken.");
+      state_ = State::trailer;
+      [[fallthrough]];
+    case State::trailer:
+      if (c == '\r') {
+        state_ = State::trailer_lf;
+        return;
+      }
+      if (is_control(c)) return refuse(400, "A header behind the last chunk holds a control byte.");
+      if (++trailer_ > kLongestTrailers)
+        return refuse(400, "The headers behind the last chunk are too long.");
       return;
+    case State::trailer_lf:
+      return expect('\n', State::last_cr);
     case State::last_lf:
       return expect('\n', State::done);
     case State::piece:

@@ -1,4 +1,4 @@
-// The body of a request that comes in chunks.
+// A body that comes in chunks.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,17 @@
 namespace sallyport {
 
 // Reads chunks that arrive in any number of pieces, as strictly as the head: sizes of at most eight
-// digits, short extensions (which are ignored), CRLF only, and no trailers.
+// digits, short extensions (which are ignored), CRLF only. Trailers of a request are refused:
+// whoever reads them as the beginning of the next one reads another request than the one that was
+// judged. Those of an answer may be dropped.
 class ChunkedDecoder {
  public:
-  static constexpr std::size_t kLongestExtension = 64;
+  enum class Trailers { refuse, drop };
+  static constexpr std::size_t kLongestExtension = 64, kLongestTrailers = std::size_t{8} << 10;
 
   // A body of more than `most` bytes is refused with 413.
-  explicit ChunkedDecoder(std::size_t most) : most_(most) {}
+  explicit ChunkedDecoder(std::size_t most, Trailers trailers = Trailers::refuse)
+      : most_(most), trailers_(trailers) {}
 
   // Appends what `bytes` holds of the body to `body`. Returns how many bytes belong to it: fewer
   // than all only when it is done or refused.
@@ -36,6 +40,8 @@ class ChunkedDecoder {
     piece_lf,
     last_cr,
     last_lf,
+    trailer,
+    trailer_lf,
     done,
     refused
   };
@@ -43,11 +49,12 @@ class ChunkedDecoder {
   void step(char c, std::size_t body_size);
 
   std::size_t most_;
+  Trailers trailers_;
   State state_ = State::size;
   HttpRefusal refusal_;
   std::uint64_t left_ = 0;  // of the chunk
   unsigned digits_ = 0;     // of the size
-  std::size_t extension_ = 0;
+  std::size_t extension_ = 0, trailer_ = 0;
 };
 
 }  // namespace sallyport

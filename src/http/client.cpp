@@ -237,7 +237,7 @@ Result<HttpReply> receive_head(Conversation& peer, std::string& bytes) {
 
 Result<void> receive_chunks(Conversation& peer, std::string bytes, std::size_t most,
                             std::string& body) {
-  ChunkedDecoder decoder(most);
+  ChunkedDecoder decoder(most, ChunkedDecoder::Trailers::drop);
   for (;;) {
     decoder.feed(bytes, body);
     if (decoder.done()) return {};

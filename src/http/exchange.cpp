@@ -53,6 +53,14 @@ void StreamQueue::abandon() {
   waiting_ = {};
 }
 
+void Answer::make_response() {
+  if (make) try {
+      response = std::exchange(make, nullptr)();
+    } catch (...) {  // no memory
+      response.status = 0;
+    }
+}
+
 namespace {
 
 class QueuedStream final : public HttpStream {
@@ -95,6 +103,11 @@ class Exchange final : public Responder::Connection {
     taker_->take_answer({.response = std::move(response)});
   }
 
+  void send(std::move_only_function<HttpResponse()> make) override {
+    if (answered_.exchange(true)) return;
+    taker_->take_answer({.make = std::move(make)});
+  }
+
   std::shared_ptr<HttpStream> stream(HttpResponse head) override {
     auto queue = std::make_shared<StreamQueue>(stream_bytes_);
     auto stream = std::make_shared<QueuedStream>(queue, taker_);
@@ -122,6 +135,10 @@ Responder::~Responder() = default;
 
 void Responder::send(HttpResponse response) {
   if (connection_) connection_->send(std::move(response));
+}
+
+void Responder::send(std::move_only_function<HttpResponse()> make) {
+  if (connection_) connection_->send(std::move(make));
 }
 
 std::shared_ptr<HttpStream> Responder::stream(HttpResponse head) {

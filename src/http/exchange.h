@@ -43,8 +43,12 @@ class StreamQueue {
 };
 
 struct Answer {
-  HttpResponse response;                // status 0: the handler gave none
-  std::shared_ptr<StreamQueue> stream;  // null: the response is all
+  HttpResponse response;                         // status 0: the handler gave none
+  std::shared_ptr<StreamQueue> stream;           // null: the response is all
+  std::move_only_function<HttpResponse()> make;  // if any: makes the response
+
+  // On the thread of the connection, once, whether the client is still there or not.
+  void make_response();
 };
 
 // The connection as answers see it; all functions from any thread but the last.

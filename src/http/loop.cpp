@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "http/response.h"
+#include "http/server.h"
 
 namespace sallyport {
 namespace {
@@ -39,6 +40,8 @@ milliseconds tick_of(const HttpLimits& limits) {
   return std::clamp(shortest / 8, milliseconds(5), milliseconds(200));
 }
 
+thread_local asio::io_context* this_loop = nullptr;
+
 bool out_of_resources(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
@@ -56,7 +59,9 @@ class AsioLoop final : public HttpLoop {
 
   void run() override {
     asio::co_spawn(*io_, watch_clock(), asio::detached);
+    this_loop = io_.get();
     io_->run();
+    this_loop = nullptr;
   }
 
   void listen(std::vector<HttpListener> listeners, std::function<void(Accepted)> place) override {
@@ -204,6 +209,12 @@ int AsioLoop::accept_some(int listener, Kind kind) {
 }
 
 }  // namespace
+
+void after_these_requests(std::move_only_function<void()> work) {
+  if (this_loop == nullptr) return work();
+  // Behind all that is ready now.
+  asio::post(*this_loop, std::move(work));
+}
 
 std::unique_ptr<HttpLoop> HttpLoop::create(std::shared_ptr<HttpService> service,
                                            std::size_t connections) {

@@ -237,8 +237,9 @@ TEST(HttpHead, FitsExactlyIntoItsLimit) {
 }
 
 // The body and what was refused, and how many bytes belong to it.
-std::string read_chunks(std::string_view bytes, std::size_t step, std::size_t most = 1000) {
-  ChunkedDecoder decoder(most);
+std::string read_chunks(std::string_view bytes, std::size_t step,
+                        ChunkedDecoder::Trailers trailers = ChunkedDecoder::Trailers::refuse) {
+  ChunkedDecoder decoder(1000, trailers);
   std::string body;
   std::size_t used = 0;
   while (used < bytes.size() && !decoder.done() && decoder.refusal().status == 0)
@@ -285,6 +286,28 @@ TEST(ChunkedBody, MeansTheSameHoweverItIsSplit) {
   for (const auto& [bytes, result] : cases)
     for (std::size_t step = 1; step <= bytes.size(); ++step)
       EXPECT_EQ(read_chunks(bytes, step), result) << testing::PrintToString(bytes);
+}
+
+TEST(ChunkedBody, MayHaveTrailersThatAreDropped) {
+  const std::string much(ChunkedDecoder::kLongestTrailers, 'x');
+  const std::pair<std::string, std::string> cases[] = {
+      {"0\r\n\r\n", "|5"},
+      {"5\r\nhello\r\n0\r\nA: x\r\n\r\nHTTP", "hello|21"},
+      {"0\r\nA: x\r\nB:\ty\xc3\xa4\r\n\r\n", "|19"},
+      {"0\r\nA: x\r\n", "|incomplete"},
+      {"0\r\nA: x\n\r\n", "400"},
+      {"0\r\nA: x\rB: y\r\n\r\n", "400"},
+      {std::string("0\r\nA: \0\r\n\r\n", 12), "400"},
+      {"0\r\n\n", "400"},
+  };
+  for (const auto& [bytes, result] : cases)
+    for (std::size_t step = 1; step <= bytes.size(); ++step)
+      EXPECT_EQ(read_chunks(bytes, step, ChunkedDecoder::Trailers::drop), result)
+          << testing::PrintToString(bytes);
+  EXPECT_EQ(
+      read_chunks("0\r\nA:" + much.substr(2) + "\r\n\r\n", 100, ChunkedDecoder::Trailers::drop),
+      "|" + std::to_string(much.size() + 7));
+  EXPECT_EQ(read_chunks("0\r\nA:" + much + "\r\n\r\n", 100, ChunkedDecoder::Trailers::drop), "400");
 }
 
 TEST(HttpQuery, IsDecodedOnceAndInOrder) {

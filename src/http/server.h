@@ -88,6 +88,7 @@ class Responder {
    public:
     virtual ~Connection() = default;
     virtual void send(HttpResponse response) = 0;
+    virtual void send(std::move_only_function<HttpResponse()> make) = 0;
     virtual std::shared_ptr<HttpStream> stream(HttpResponse head) = 0;
   };
 
@@ -97,6 +98,9 @@ class Responder {
   ~Responder();
 
   void send(HttpResponse response);
+  // The same, with an answer that the thread of the connection makes; also for a client that has
+  // gone, so that what ends with the answer is ended.
+  void send(std::move_only_function<HttpResponse()> make);
   // The body of `head` is the first piece.
   [[nodiscard]] std::shared_ptr<HttpStream> stream(HttpResponse head);
 
@@ -113,6 +117,10 @@ class AnswersTogether {
   AnswersTogether(const AnswersTogether&) = delete;
   AnswersTogether& operator=(const AnswersTogether&) = delete;
 };
+
+// For handlers: `work` is done by this thread when it has handled the requests that are there with
+// this one. On a thread that is not the server's, at once.
+void after_these_requests(std::move_only_function<void()> work);
 
 using HttpHandler = std::function<void(HttpRequest, Responder)>;
 // The body of an answer that the server makes by itself (400, 408, 413, 421, 431, ...), from its

@@ -206,6 +206,75 @@ TEST(HttpServer, TakesManyAnswersAtOnce) {
   EXPECT_EQ(statuses.count(500), 1U);  // whoever was dropped
 }
 
+TEST(HttpServer, HasAnswersMadeOnTheThreadOfTheConnection) {
+  std::atomic<std::thread::id> handled, made;
+  std::vector<std::jthread> threads;
+  TestServer server(
+      [&](const HttpRequest& request, Responder responder) {
+        handled = std::this_thread::get_id();
+        threads.emplace_back([&, path = request.path, responder = std::move(responder)]() mutable {
+          responder.send([&, path]() -> HttpResponse {
+            made = std::this_thread::get_id();
+            if (path == "/throw") throw std::runtime_error("no");
+            return {.body = "made"};
+          });
+        });
+      },
+      {.threads = 1});
+  RawClient client(server.port());
+  client.send("GET /good HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(body_in(client.read_answer()), "made");
+  EXPECT_EQ(made.load(), handled.load());
+  client.send("GET /throw HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(status_in(client.read_answer()), 500);
+  client.send("GET /good HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(body_in(client.read_answer()), "made");
+}
+
+TEST(HttpServer, MakesAnAnswerThoughItsClientHasGone) {
+  std::promise<Responder> promise;
+  TestServer server(
+      [&](const HttpRequest&, Responder responder) { promise.set_value(std::move(responder)); });
+  RawClient client(server.port());
+  client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  Responder responder = promise.get_future().get();
+  client.close();
+  std::promise<void> made;
+  responder.send([&]() -> HttpResponse {
+    made.set_value();
+    return {};
+  });
+  EXPECT_EQ(made.get_future().wait_for(std::chrono::seconds{30}), std::future_status::ready);
+}
+
+TEST(HttpServer, DoesWhatIsLeftForLaterOnTheSameThreadBehindTheHandler) {
+  std::vector<std::string> order;  // of one thread
+  std::vector<Responder> waiting;
+  TestServer server(
+      [&](const HttpRequest& request, Responder responder) {
+        waiting.push_back(std::move(responder));
+        order.push_back(request.path);
+        after_these_requests([&] {
+          order.emplace_back("later");
+          for (Responder& each : waiting)
+            each.send({.body = "done"});
+          waiting.clear();
+        });
+        order.emplace_back("handled");
+      },
+      {.threads = 1});
+  RawClient client(server.port());
+  client.send("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(body_in(client.read_answer()), "done");
+  server.server().drain(std::chrono::milliseconds(0));
+  server.join();
+  EXPECT_THAT(order, testing::ElementsAre("/x", "handled", "later"));
+  // Elsewhere there is nothing to wait for.
+  bool done = false;
+  after_these_requests([&] { done = true; });
+  EXPECT_TRUE(done);
+}
+
 TEST(HttpServer, NamesTheClientBehindATrustedProxy) {
   TestServer server(echo, {.trusted_proxies = {"127.0.0.0/8"}});
   const std::string forwarded =

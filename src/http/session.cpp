@@ -188,11 +188,11 @@ void HttpSession::go_on_with(Answer answer) {
 }
 
 void HttpSession::accept_answer(Answer answer) {
-  if (ended_) {
-    if (answer.stream) answer.stream->abandon();
-    return;
-  }
-  answer_ = std::move(answer);
+  answer.make_response();
+  if (!ended_)
+    answer_ = std::move(answer);
+  else if (answer.stream)
+    answer.stream->abandon();
 }
 
 void HttpSession::look_at_stream() {

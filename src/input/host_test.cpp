@@ -75,6 +75,21 @@ TEST(HostName, RefusesWhatTwoParsersWouldReadDifferently) {
   }
 }
 
+// Every byte, at the beginning, in the middle and at the end of a label.
+TEST(HostName, HasLettersDigitsAndHyphensOnly) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const char c = static_cast<char>(byte);
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    const auto takes = [&](std::string text, std::size_t at) {
+      return HostName::parse(text.insert(at, 1, c)).has_value();
+    };
+    EXPECT_EQ(takes("api.example.com", 0), letter) << byte;
+    EXPECT_EQ(takes("api.example.com", 1), letter || c == '-' || c == '.') << byte;
+    EXPECT_EQ(takes("api.example.com", 3), letter) << byte;
+    EXPECT_EQ(takes("api.example.com", 15), letter) << byte;
+  }
+}
+
 TEST(HostName, TakesRealNamesInLowerCase) {
   EXPECT_EQ(HostName::parse("API.Example.COM")->to_text(), "api.example.com");
   EXPECT_EQ(HostName::parse("a.b")->to_text(), "a.b");

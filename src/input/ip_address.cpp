@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <span>
 
@@ -120,7 +121,16 @@ IpAddress IpAddress::v6(std::array<std::uint8_t, 16> bytes) {
 
 std::string IpAddress::to_text() const {
   std::array<char, INET6_ADDRSTRLEN> buffer{};
-  inet_ntop(v4_ ? AF_INET : AF_INET6, bytes_.data(), buffer.data(), buffer.size());
+  char* const last = buffer.data() + buffer.size();
+  if (v4_) {  // of every request; inet_ntop() asks printf for it
+    char* end = std::to_chars(buffer.data(), last, bytes_[0]).ptr;
+    for (std::size_t i = 1; i < 4; ++i) {
+      *end++ = '.';
+      end = std::to_chars(end, last, bytes_[i]).ptr;
+    }
+    return {buffer.data(), end};
+  }
+  inet_ntop(AF_INET6, bytes_.data(), buffer.data(), buffer.size());
   return buffer.data();
 }
 

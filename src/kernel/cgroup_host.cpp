@@ -129,7 +129,14 @@ std::optional<GroupDir> GroupDir::find_abandoned(std::shared_ptr<const GroupPare
 }
 
 std::optional<std::string> GroupDir::read(const char* file) const {
-  return read_at(fd_.get(), file);
+  auto at =
+      std::ranges::find(files_, std::string_view(file), [](const auto& f) { return f.first; });
+  if (at == files_.end()) {
+    Fd opened(::openat(fd_.get(), file, O_RDONLY | O_CLOEXEC));
+    if (!opened) return std::nullopt;
+    at = files_.insert(at, {file, std::move(opened)});
+  }
+  return read_again(at->second.get());
 }
 
 std::uint64_t GroupDir::count(const char* file) const {
@@ -151,12 +158,14 @@ std::unexpected<Error> GroupDir::cannot_set(const char* file, std::string_view v
 // that is none of ours, so it is pinned by a pidfd first and signalled only if the group still has
 // it after that.
 bool GroupDir::signal_everyone() const {
-  std::vector<pid_t> members = parse_pids(read("cgroup.procs").value_or(""));
+  // Opened anew each time: v1 keeps the list of an open file for a while.
+  const auto list = [&] { return parse_pids(read_at(fd_.get(), "cgroup.procs").value_or("")); };
+  std::vector<pid_t> members = list();
   if (members.empty()) return true;
   std::vector<std::pair<pid_t, Fd>> pinned;
   for (const pid_t pid : members)
     if (Fd pidfd(::pidfd_open(pid, 0)); pidfd) pinned.emplace_back(pid, std::move(pidfd));
-  members = parse_pids(read("cgroup.procs").value_or(""));
+  members = list();
   for (const auto& [pid, pidfd] : pinned)
     if (std::ranges::find(members, pid) != members.end())
       ::pidfd_send_signal(pidfd.get(), SIGKILL, nullptr, 0);

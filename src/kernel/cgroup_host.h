@@ -72,6 +72,8 @@ class GroupDir {
   std::shared_ptr<const GroupParent> parent_;
   std::string name_;
   Fd fd_;
+  // Those that were read stay open: they are read again when a call waits for its answer.
+  mutable std::vector<std::pair<std::string_view, Fd>> files_;
   bool removed_ = false;  // from then on the name may belong to another group
 };
 

@@ -11,14 +11,21 @@
 
 namespace sallyport {
 
+// System calls of our own, here and below: the library's would ask all threads to follow, and a
+// copy of a process believes to have the threads that the process had.
 Sys<void> become(uid_t uid, gid_t gid) {
   // Without this bit the change of uid would drop CAP_SYS_ADMIN, and hosts that keep user
   // namespaces for privileged processes would refuse the next step.
   if (::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) != 0)
     return sys_fail("prctl", "PR_SET_SECUREBITS");
-  if (::setgroups(0, nullptr) != 0) return sys_fail("setgroups");
-  if (::setresgid(gid, gid, gid) != 0) return sys_fail("setresgid");
-  if (::setresuid(uid, uid, uid) != 0) return sys_fail("setresuid");
+  if (auto done = drop_groups(); !done) return done;
+  if (::syscall(SYS_setresgid, gid, gid, gid) != 0) return sys_fail("setresgid");
+  if (::syscall(SYS_setresuid, uid, uid, uid) != 0) return sys_fail("setresuid");
+  return {};
+}
+
+Sys<void> drop_groups() {
+  if (::syscall(SYS_setgroups, 0, nullptr) != 0) return sys_fail("setgroups");
   return {};
 }
 

@@ -11,6 +11,9 @@ namespace sallyport {
 // that comes next.
 Sys<void> become(uid_t uid, gid_t gid);
 
+// Has no supplementary groups any more.
+Sys<void> drop_groups();
+
 // Empties every capability set, the bounding set first, and locks the rules that could give
 // capabilities to uid 0.
 Sys<void> drop_capabilities();

@@ -234,4 +234,13 @@ Result<std::vector<sock_filter>> compile(const SeccompPolicy& policy) {
   return program;
 }
 
+Result<std::vector<sock_filter>> compile_to_kill(const SeccompPolicy& policy) {
+  auto program = compile(policy);
+  if (!program) return program;
+  for (sock_filter& line : *program)
+    if (line.code == (BPF_RET | BPF_K) && line.k == SECCOMP_RET_USER_NOTIF)
+      line.k = SECCOMP_RET_KILL_PROCESS;
+  return program;
+}
+
 }  // namespace sallyport

@@ -24,4 +24,7 @@ namespace sallyport {
 // An error means that the policy does not fit into the 4096 instructions that the kernel takes.
 [[nodiscard]] Result<std::vector<sock_filter>> compile(const SeccompPolicy& policy);
 
+// The same for a process of our own, which has no supervisor: a refused call ends it.
+[[nodiscard]] Result<std::vector<sock_filter>> compile_to_kill(const SeccompPolicy& policy);
+
 }  // namespace sallyport

@@ -30,6 +30,11 @@ Sys<int> install_filter(const sock_fprog& program) {
   return listener;
 }
 
+Sys<void> install_killing_filter(const sock_fprog& program) {
+  if (seccomp_call(SECCOMP_SET_MODE_FILTER, 0, &program) < 0) return sys_fail("seccomp");
+  return {};
+}
+
 Sys<RefusalListener> RefusalListener::make(Fd listener) {
   seccomp_notif_sizes sizes{};
   if (seccomp_call(SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0) return sys_fail("seccomp");

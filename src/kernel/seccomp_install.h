@@ -21,6 +21,9 @@ namespace sallyport {
 // listener.
 Sys<int> install_filter(const sock_fprog& program);
 
+// The same for a program that notifies nobody (compile_to_kill).
+Sys<void> install_killing_filter(const sock_fprog& program);
+
 // A call that waits for its answer.
 struct WaitingCall {
   std::uint64_t id = 0;

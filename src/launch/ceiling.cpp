@@ -179,8 +179,11 @@ Result<void> check_network(const LaunchCeiling& ceiling, const EgressRules& aske
   if (asked.allow.empty()) return {};
   const bool known = std::ranges::any_of(ceiling.networks, [&](const EgressRules& network) {
     return asked.allow == network.allow && asked.deny == network.deny &&
-           asked.requests <= network.requests && asked.connections <= network.connections &&
-           asked.upload <= network.upload && asked.download <= network.download;
+           asked.grants == network.grants && asked.requests <= network.requests &&
+           asked.connections <= network.connections && asked.upload <= network.upload &&
+           asked.download <= network.download &&
+           (network.time == Duration::zero() ||
+            (asked.time > Duration::zero() && asked.time <= network.time));
   });
   if (known) return {};
   return refuse("no tool of the policy has the network that it asks for");
@@ -220,6 +223,7 @@ Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string progra
   ceiling.program = std::move(program);
   ceiling.denied = rules.ceiling;
   ceiling.limits = greatest_limits(rules);
+  ceiling.pool = rules.pool;
   std::set<std::string> profiles, tenants = {"default"};
   for (const auto& [name, tool] : rules.tools) {
     for (const FileRule& rule : tool.files.read)
@@ -231,6 +235,7 @@ Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string progra
       ceiling.networks.push_back(std::move(network));
     for (const Grant& grant : database_grants(tool))
       ceiling.places.push_back({.host = grant.host, .inside = grant.inside});
+    if (const Warmth warm = warmth_of(tool); warm != Warmth{}) ceiling.warm.push_back(warm);
     profiles.insert(tool.syscalls.empty() ? CellSpec{}.syscalls : tool.syscalls);
   }
   ceiling.profiles.assign(profiles.begin(), profiles.end());
@@ -268,6 +273,8 @@ Result<void> check_claim(const LaunchCeiling& ceiling, Claim& claim, CarriedThin
   if (auto checked = check_inputs(spec); !checked) return checked;
   if (auto checked = check_outputs(spec, carried.directory); !checked) return checked;
   if (auto checked = check_network(ceiling, spec.network); !checked) return checked;
+  if (spec.warm != Warmth{} && std::ranges::find(ceiling.warm, spec.warm) == ceiling.warm.end())
+    return refuse("no tool of the policy has such an interpreter with these modules");
   if (carried.connection && !(ceiling.connections && spec.command == sql_tool_command()))
     return refuse("only the sql tool gets a connection, and only where the policy has a server");
   spec.observation = nullptr;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cell/uid_slot.h"
+#include "launch/cell_pool.h"
 #include "launch/wire.h"
 #include "policy/rules.h"
 #include "sallyport/limits.h"
@@ -30,7 +31,9 @@ struct LaunchCeiling {
   Ceiling denied;                        // `ceiling.files.deny`
   std::vector<EgressRules> networks;     // of the tools that have one
   bool connections = false;              // some tool speaks to the server of a database
-  std::size_t cells = 256;               // at once
+  std::size_t cells = 256;               // that run at once
+  PoolRules pool;                        // of those that are made ahead of need
+  std::vector<Warmth> warm;              // interpreters of the tools, with their modules
 };
 
 // `uids` is divided among the tenants of the policy. An error: it is too small for them.

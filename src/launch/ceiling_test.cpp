@@ -35,12 +35,16 @@ tools:
   fetcher:
     needs: [use]
     run: [curl, "https://api.example.com/"]
-    network: {allow: [api.example.com, "*.data.example.com:8443"], deny: [x.data.example.com], requests: 5}
+    network: {allow: [api.example.com, "*.data.example.com:8443"], deny: [x.data.example.com], requests: 5, time: 10s}
   copier:
     needs: [use]
     run: [make]
     syscalls: build
     files: {write: ["/srv/src"], write_mode: copy}
+  python: {needs: [use], use: run_python, warm: true, preload: [json, re]}
+  node: {needs: [use], use: run_javascript, warm: true}
+  cold: {needs: [use], use: run_python}
+pool: {min: 3, max: 5}
 )";
 
 class LaunchCeilings : public testing::Test {
@@ -227,6 +231,7 @@ TEST_F(LaunchCeilings, RefuseANetworkThatNoToolHas) {
   };
   EXPECT_EQ(asked([](EgressRules&) {}), "");
   EXPECT_EQ(asked([](EgressRules& rules) { rules.requests = 1; }), "");
+  EXPECT_EQ(asked([](EgressRules& rules) { rules.time = std::chrono::seconds(9); }), "");
   EXPECT_EQ(asked([](EgressRules& rules) { rules.allow.clear(); }), "");
   const auto refused = HasSubstr("no tool of the policy has the network");
   EXPECT_THAT(asked([](EgressRules& rules) { rules.allow[0].host = "evil.example"; }), refused);
@@ -238,9 +243,29 @@ TEST_F(LaunchCeilings, RefuseANetworkThatNoToolHas) {
   EXPECT_THAT(asked([](EgressRules& rules) { rules.allow.push_back(rules.allow[0]); }), refused);
   EXPECT_THAT(asked([](EgressRules& rules) { rules.deny.clear(); }), refused);
   EXPECT_THAT(asked([](EgressRules& rules) { rules.requests = 6; }), refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.time = std::chrono::seconds(11); }), refused);
+  EXPECT_THAT(asked([](EgressRules& rules) { rules.time = Duration::zero(); }), refused);
   EXPECT_THAT(asked([](EgressRules& rules) { rules.connections = 1000; }), refused);
   EXPECT_THAT(asked([](EgressRules& rules) { rules.upload = kGreatestSize; }), refused);
   EXPECT_THAT(asked([](EgressRules& rules) { rules.download = kGreatestSize; }), refused);
+}
+
+TEST_F(LaunchCeilings, LetThroughTheInterpretersOfToolsWithTheirModules) {
+  const auto warm = [&](Interpreter interpreter, std::vector<std::string> preload) {
+    return refusal([&](CellSpec& spec) {
+      spec.warm = {.interpreter = interpreter, .preload = std::move(preload)};
+    });
+  };
+  EXPECT_EQ(warm(Interpreter::python, {"json", "re"}), "");
+  EXPECT_EQ(warm(Interpreter::node, {}), "");
+  EXPECT_EQ(warm(Interpreter::none, {}), "");
+  for (const std::vector<std::string>& modules : std::vector<std::vector<std::string>>{
+           {}, {"json"}, {"re", "json"}, {"json", "re", "os"}, {"/tmp/evil"}})
+    EXPECT_THAT(warm(Interpreter::python, modules), HasSubstr("with these modules"));
+  EXPECT_THAT(warm(Interpreter::node, {"json", "re"}), HasSubstr("with these modules"));
+  EXPECT_THAT(warm(Interpreter::none, {"json"}), HasSubstr("with these modules"));
+  EXPECT_EQ(ceiling_.pool.min, 3U);
+  EXPECT_EQ(ceiling_.pool.max, 5U);
 }
 
 TEST_F(LaunchCeilings, RefuseWordsThatAreNotPlain) {

@@ -1,6 +1,6 @@
 #include "launch/launcher_process.h"
 
-#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -11,9 +11,13 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <map>
+#include <set>
+#include <thread>
 #include <vector>
 
 #include "kernel/cgroup.h"
+#include "launch/pool_status.h"
 
 namespace sallyport {
 namespace {
@@ -23,6 +27,14 @@ using Clock = std::chrono::steady_clock;
 // A connection sends its claim at once; one that does not is in the way of others.
 constexpr auto kClaimTime = std::chrono::seconds(10);
 constexpr std::size_t kMostWaiting = 64;
+constexpr std::size_t kMostTemplates = 64;
+constexpr int kMostIdle = 16;
+// A bit less than their own: what they are told to make, they make.
+constexpr auto kIdleLife = kSupervisorLife - std::chrono::seconds(5);
+constexpr auto kTemplateBackOff = std::chrono::minutes(1);
+CellPool::Builders builders_for(unsigned cores) {
+  return {.wanted = std::max(8U, 4 * cores), .ahead = std::max(1U, cores / 2)};
+}
 
 Outcome busy(std::string message) {
   Outcome outcome;
@@ -33,63 +45,146 @@ Outcome busy(std::string message) {
   return outcome;
 }
 
+// A process of ours that makes something and has a socket to us.
+struct Child {
+  pid_t pid;
+  Fd socket;
+  PacketId id;        // of its class
+  PacketId wanted{};  // the template that it would have liked, or that it makes
+  enum { making, calling, idle } doing = making;
+  Clock::time_point since = Clock::now();
+  std::uint64_t images = 0;  // the state of those that it knows
+};
+
 class LauncherLoop {
  public:
-  LauncherLoop(LauncherSettings settings, Fd signals)
-      : settings_(std::move(settings)), signals_(std::move(signals)) {}
+  LauncherLoop(LauncherSettings settings, Fd signals, Fd events)
+      : settings_(std::move(settings)),
+        signals_(std::move(signals)),
+        events_(std::move(events)),
+        pool_(settings_.ceiling.pool, builders_for(std::thread::hardware_concurrency())) {
+    watch(signals_.get());
+    watch(settings_.listener.get());
+  }
 
   void run() {
-    while (settings_.listener || !waiting_.empty() || !supervisors_.empty())
+    while (settings_.listener || !waiting_.empty() || !processes_.empty())
       turn();
   }
 
  private:
+  using Children = std::map<int, Child>;
   struct Waiting {
     Fd connection;
     Clock::time_point until;
   };
 
   void turn();
+  void watch(int fd);
+  void handle(int fd);
   void handle_signals();
+  void stop();
   void accept_some();
-  void read_claims(std::span<const pollfd> events);
+  void read_claim(Waiting& waiting);
+  void read_child(Child& child);
+  void note_idle(Child& child);
+  void drop_idle(Clock::time_point now);
+  Children::iterator oldest_idle();
+  bool make_again(const CellPool::Build& build);
+  void take_image(Child& child, Fd image);
+  void tend_pool();
+  bool start_parked(const CellPool::Build& build);
+  void start_template(const Child& child);
+  void hand_over(CellPool::HandOver pair);
+  void let_go(std::span<const CellPool::Handle> handles);
   void start(const Fd& connection, const Packet& claim);
+  template <class Work>
+  pid_t fork_child(Work&& work);
+  void close_in_child();
+  [[nodiscard]] bool is_busy() const { return !supervisors_.empty(); }
+  [[nodiscard]] SupervisorPost post() const {
+    return {.ceiling = settings_.ceiling,
+            .front = settings_.front,
+            .launcher = launcher_,
+            .egress = settings_.egress.get(),
+            .images = images_};
+  }
 
   LauncherSettings settings_;
   Fd signals_;
-  std::vector<Waiting> waiting_;  // the oldest first
-  std::vector<pid_t> supervisors_;
+  Fd events_;  // epoll
+  CellPool pool_;
+  Images images_;
+  std::uint64_t images_state_ = 0;  // a number for each change
+  std::map<int, Waiting> waiting_;  // connections without a claim, by their descriptors
+  Children children_;               // by their sockets
+  std::set<pid_t> processes_;       // all that we have started
+  std::set<pid_t> supervisors_;     // those that have a call
+  std::map<PacketId, Clock::time_point> tried_;  // templates, and when to try again
+  pid_t launcher_ = ::getpid();
 };
 
+void LauncherLoop::watch(int fd) {
+  epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+  (void)::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
 void LauncherLoop::turn() {
-  std::vector<pollfd> events = {{.fd = signals_.get(), .events = POLLIN, .revents = 0},
-                                {.fd = settings_.listener.get(), .events = POLLIN, .revents = 0}};
-  for (const Waiting& waiting : waiting_)
-    events.push_back({.fd = waiting.connection.get(), .events = POLLIN, .revents = 0});
+  std::optional<Clock::time_point> next =
+      settings_.listener ? pool_.next_change(is_busy()) : std::nullopt;
+  for (const auto& [fd, waiting] : waiting_)
+    if (!next || waiting.until < *next) next = waiting.until;
+  if (const auto oldest = oldest_idle(); oldest != children_.end())
+    if (const auto end = oldest->second.since + kIdleLife; !next || end < *next) next = end;
   int patience = -1;
-  if (!waiting_.empty()) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(waiting_.front().until - Clock::now());
-    patience = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+  if (next) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now());
+    patience = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 3'600'000));
   }
-  if (::poll(events.data(), events.size(), patience) < 0) return;
-  if (events[0].revents != 0) handle_signals();
-  read_claims(std::span(events).subspan(2));
-  std::erase_if(waiting_, [now = Clock::now()](const Waiting& waiting) {
-    return !waiting.connection || waiting.until <= now;
+  std::array<epoll_event, 16> events{};
+  const int count =
+      ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), patience);
+  for (int i = 0; i < count; ++i)
+    handle(events[static_cast<std::size_t>(i)].data.fd);
+  std::erase_if(waiting_, [now = Clock::now()](const auto& entry) {
+    return !entry.second.connection || entry.second.until <= now;
   });
-  if (events[1].revents != 0) accept_some();
+  tend_pool();
+}
+
+void LauncherLoop::handle(int fd) {
+  if (fd == signals_.get()) return handle_signals();
+  if (fd == settings_.listener.get()) return accept_some();
+  if (const auto at = waiting_.find(fd); at != waiting_.end()) return read_claim(at->second);
+  if (const auto at = children_.find(fd); at != children_.end()) return read_child(at->second);
 }
 
 void LauncherLoop::handle_signals() {
   signalfd_siginfo info{};
-  while (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
-    if (info.ssi_signo != SIGTERM) continue;
-    settings_.listener.reset();
-    settings_.serving.reset();
+  while (::read(signals_.get(), &info, sizeof(info)) == sizeof(info))
+    if (info.ssi_signo == SIGTERM) stop();
+  int status = 0;
+  bool killed = false;
+  for (pid_t ended; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    processes_.erase(ended);
+    supervisors_.erase(ended);
+    killed = killed || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
   }
-  for (pid_t ended; (ended = ::waitpid(-1, nullptr, WNOHANG)) > 0;)
-    std::erase(supervisors_, ended);
+  // What it had made is left behind. Not by us: it may take its time.
+  if (killed)
+    (void)fork_child([] {
+      sweep_cgroups();
+      ::_exit(0);
+    });
+}
+
+// Calls go on; what only waits for one has nothing to wait for any more.
+void LauncherLoop::stop() {
+  settings_.listener.reset();
+  settings_.serving.reset();
+  for (CellPool::WaitingClaim& claim : pool_.expired(Clock::time_point::max()))
+    start(claim.connection, claim.claim);
+  children_.clear();
 }
 
 void LauncherLoop::accept_some() {
@@ -103,40 +198,240 @@ void LauncherLoop::accept_some() {
   if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
       peer.uid != settings_.front)
     return;
-  if (waiting_.size() >= kMostWaiting) waiting_.erase(waiting_.begin());
-  waiting_.push_back({std::move(connection), Clock::now() + kClaimTime});
+  if (waiting_.size() >= kMostWaiting)
+    waiting_.erase(std::ranges::min_element(waiting_, {},
+                                            [](const auto& entry) { return entry.second.until; }));
+  const int fd = connection.get();
+  auto [at, added] = waiting_.insert_or_assign(
+      fd, Waiting{.connection = std::move(connection), .until = Clock::now() + kClaimTime});
+  watch(fd);
+  // Mostly the claim is there already.
+  read_claim(at->second);
 }
 
-void LauncherLoop::read_claims(std::span<const pollfd> events) {
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (events[i].revents == 0) continue;
-    auto packet = receive_packet(waiting_[i].connection.get());
-    if (!packet && packet.error().err == EAGAIN) continue;
-    // It stays with its time as it was: whoever greets does not stay for longer.
-    if (packet && packet->kind == PacketKind::hello &&
-        send_packet(waiting_[i].connection.get(), PacketKind::hello, 0, {}))
-      continue;
-    const Fd connection = std::move(waiting_[i].connection);
-    if (packet && packet->kind == PacketKind::claim) start(connection, *packet);
-  }
-}
-
-void LauncherLoop::start(const Fd& connection, const Packet& claim) {
+void LauncherLoop::read_claim(Waiting& waiting) {
+  auto packet = receive_packet(waiting.connection.get());
+  if (!packet && packet.error().err == EAGAIN) return;
+  // It stays with its time as it was: whoever greets does not stay for longer.
+  if (packet && packet->kind == PacketKind::hello &&
+      send_packet(waiting.connection.get(), PacketKind::hello, 0, {}))
+    return;
+  if (packet && packet->kind == PacketKind::pool && packet->fds.empty() &&
+      send_status(waiting.connection.get(), pool_.status()))
+    return;
+  (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, waiting.connection.get(), nullptr);
+  Fd connection = std::move(waiting.connection);
+  waiting_.erase(connection.get());
+  if (!packet || packet->kind != PacketKind::claim) return;
   if (supervisors_.size() >= settings_.ceiling.cells)
     return send_outcome(connection.get(), busy("as many cells run as the launcher lets run"));
-  const pid_t launcher = ::getpid();
-  const pid_t child = ::fork();
-  if (child == 0) {
-    settings_.listener.reset();
-    settings_.serving.reset();
-    signals_.reset();
-    waiting_.clear();  // or their clients would not see them end
-    supervise(settings_.ceiling, settings_.front, launcher, connection, claim,
-              settings_.egress.get());
+  if ((packet->flags & kHasClass) == 0 || settings_.ceiling.pool.max == 0 || !settings_.listener)
+    return start(connection, *packet);
+  const auto now = Clock::now();
+  auto refused = pool_.add(
+      {.connection = std::move(connection), .claim = std::move(*packet), .until = now + kClaimTime},
+      now);
+  if (refused) start(refused->connection, refused->claim);
+}
+
+void LauncherLoop::read_child(Child& child) {
+  auto packet = receive_packet(child.socket.get());
+  if (!packet && packet.error().err == EAGAIN) return;
+  if (packet && packet->kind == PacketKind::image)
+    return take_image(child, std::move(packet->fds[0]));
+  if (packet && packet->kind == PacketKind::idle) return note_idle(child);
+  if (packet && packet->kind == PacketKind::ready) {
+    child.wanted = packet->id;
+    if ((packet->flags & kBadImage) != 0 && child.images == images_state_ &&
+        images_.erase(packet->id) != 0)
+      ++images_state_;
+    pool_.ready(child.socket.get(), packet->size * kPacketUnit, Clock::now());
+    if (child.wanted == PacketId{}) return;
+    if (!images_.contains(child.wanted)) return start_template(child);
+    // It was begun before the image was there.
+    pool_.retire(child.socket.get());
+    children_.erase(child.socket.get());
+    return;
   }
+  if (child.doing == Child::making) {
+    pool_.gone(child.socket.get(), Clock::now());
+    pool_.hold(child.id, false);
+  }
+  children_.erase(child.socket.get());
+}
+
+// It may make another cell; but not many wait for that.
+void LauncherLoop::note_idle(Child& child) {
+  supervisors_.erase(child.pid);
+  child.doing = Child::idle;
+  drop_idle(Clock::now());
+}
+
+void LauncherLoop::drop_idle(Clock::time_point now) {
+  std::erase_if(children_, [&](const auto& entry) {
+    return entry.second.doing == Child::idle &&
+           (now - entry.second.since >= kIdleLife || entry.second.images != images_state_);
+  });
+  const auto oldest = oldest_idle();
+  if (oldest == children_.end()) return;
+  const auto idle = std::ranges::count(children_, Child::idle,
+                                       [](const auto& entry) { return entry.second.doing; });
+  if (idle > kMostIdle) children_.erase(oldest);
+}
+
+LauncherLoop::Children::iterator LauncherLoop::oldest_idle() {
+  auto oldest = children_.end();
+  for (auto at = children_.begin(); at != children_.end(); ++at)
+    if (at->second.doing == Child::idle &&
+        (oldest == children_.end() || at->second.since < oldest->second.since))
+      oldest = at;
+  return oldest;
+}
+
+bool LauncherLoop::make_again(const CellPool::Build& build) {
+  const auto at = std::ranges::find_if(children_, [&](const auto& entry) {
+    return entry.second.doing == Child::idle && entry.second.id == build.id;
+  });
+  if (at == children_.end()) return false;
+  if (!send_packet(at->first, PacketKind::make, build.spare ? kSpare : 0, {})) {
+    children_.erase(at);
+    return false;
+  }
+  at->second.doing = Child::making;
+  pool_.building(build.id, at->first, Clock::now());
+  return true;
+}
+
+// Cells that were made without it are replaced.
+void LauncherLoop::take_image(Child& child, Fd image) {
+  const PacketId made = child.wanted;
+  pool_.hold(child.id, false);
+  images_.insert_or_assign(made, std::move(image));
+  ++images_state_;
+  pool_.note_template();
+  children_.erase(child.socket.get());
+  std::set<PacketId> classes;
+  for (const auto& [fd, other] : children_)
+    if (other.wanted == made) classes.insert(other.id);
+  for (const PacketId& id : classes)
+    let_go(pool_.retire(id));
+}
+
+void LauncherLoop::tend_pool() {
+  if (!settings_.listener) return;
+  const auto now = Clock::now();
+  drop_idle(now);
+  while (supervisors_.size() < settings_.ceiling.cells) {
+    auto pair = pool_.next_hand_over(now);
+    if (!pair) break;
+    hand_over(std::move(*pair));
+  }
+  for (const CellPool::WaitingClaim& claim : pool_.expired(now))
+    send_outcome(claim.connection.get(), busy("no cell could be made in time"));
+  for (auto build = pool_.next_build(now, is_busy()); build;
+       build = pool_.next_build(now, is_busy()))
+    if (!start_parked(*build)) {
+      pool_.not_building(build->id, now);
+      break;
+    }
+  let_go(pool_.surplus(now));
+}
+
+void LauncherLoop::let_go(std::span<const CellPool::Handle> handles) {
+  for (const CellPool::Handle handle : handles)
+    children_.erase(handle);
+}
+
+void LauncherLoop::hand_over(CellPool::HandOver pair) {
+  const auto at = children_.find(pair.to);
+  std::vector<int> fds = {pair.claim.connection.get()};
+  for (const Fd& fd : pair.claim.claim.fds)
+    fds.push_back(fd.get());
+  // One that died meanwhile has not run anything.
+  if (at == children_.end() || !send_packet(pair.to, PacketKind::hand_over, pair.claim.claim.flags,
+                                            fds, pair.claim.claim.id)) {
+    if (at != children_.end()) children_.erase(at);
+    return start(pair.claim.connection, pair.claim.claim);
+  }
+  supervisors_.insert(at->second.pid);
+  at->second.doing = Child::calling;
+}
+
+// A child of ours holds nothing of other calls, or their clients would not see them end.
+void LauncherLoop::close_in_child() {
+  settings_.listener.reset();
+  settings_.serving.reset();
+  signals_.reset();
+  events_.reset();
+  waiting_.clear();
+  children_.clear();
+  pool_.forget_claims();
+}
+
+template <class Work>
+pid_t LauncherLoop::fork_child(Work&& work) {
+  const pid_t child = ::fork();
+  if (child > 0) processes_.insert(child);
+  if (child != 0) return child;
+  close_in_child();
+  work();
+  ::_exit(1);
+}
+
+bool LauncherLoop::start_parked(const CellPool::Build& build) {
+  if (make_again(build)) return true;
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+    return false;
+  Fd ours(ends[0]);
+  const Fd theirs(ends[1]);
+  const pid_t pid = fork_child([&] {
+    ours.reset();
+    supervise_parked(post(), theirs, build.class_bytes, build.spare);
+  });
+  if (pid < 0) return false;
+  const int handle = ours.get();
+  watch(handle);
+  pool_.building(build.id, handle, Clock::now());
+  children_.insert_or_assign(
+      handle,
+      Child{.pid = pid, .socket = std::move(ours), .id = build.id, .images = images_state_});
+  return true;
+}
+
+// One that cannot be made is tried again later: its modules may be mended meanwhile.
+void LauncherLoop::start_template(const Child& child) {
+  const auto now = Clock::now();
+  if (images_.contains(child.wanted)) return;
+  const auto tried = tried_.find(child.wanted);
+  if (tried != tried_.end() && tried->second > now) return;
+  if (tried == tried_.end() && tried_.size() >= kMostTemplates) return;
+  tried_[child.wanted] = now + kTemplateBackOff;
+  const int class_bytes = pool_.class_bytes(child.id);
+  int ends[2];
+  if (class_bytes < 0 ||
+      ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+    return;
+  Fd ours(ends[0]);
+  const Fd theirs(ends[1]);
+  const pid_t pid = fork_child([&] {
+    ours.reset();
+    make_template(post(), theirs, class_bytes);
+  });
+  if (pid < 0) return;
+  const int handle = ours.get();
+  watch(handle);
+  pool_.hold(child.id, true);
+  children_.insert_or_assign(
+      handle, Child{.pid = pid, .socket = std::move(ours), .id = child.id, .wanted = child.wanted});
+}
+
+// A claim for which no cell is waiting or may be.
+void LauncherLoop::start(const Fd& connection, const Packet& claim) {
+  const pid_t child = fork_child([&] { supervise(post(), connection, claim); });
   if (child < 0)
     return send_outcome(connection.get(), busy("the launcher cannot start another process"));
-  supervisors_.push_back(child);
+  supervisors_.insert(child);
 }
 
 }  // namespace
@@ -152,10 +447,11 @@ int run_launcher(LauncherSettings settings) {
   for (const int number : {SIGPIPE, SIGXFSZ})
     ::signal(number, SIG_IGN);
   Fd signals(::signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals || ::chdir("/") != 0) return 1;
+  Fd events(::epoll_create1(EPOLL_CLOEXEC));
+  if (!signals || !events || ::chdir("/") != 0) return 1;
   // What a killed launcher left behind.
   sweep_cgroups();
-  LauncherLoop(std::move(settings), std::move(signals)).run();
+  LauncherLoop(std::move(settings), std::move(signals), std::move(events)).run();
   return 0;
 }
 

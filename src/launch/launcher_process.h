@@ -1,9 +1,13 @@
 // The launcher: the one process of the service that has privileges. Single-threaded and tiny; it
-// reads eight bytes and counts children. Everything about one call is done by a child of its own,
-// the supervisor, which dies with it.
+// reads packets of a fixed size and counts children. Everything about one call is done by a child,
+// its supervisor, which dies with it. Some of these are started before their call comes: they make
+// a cell and wait with it, and afterwards make the next one of its class.
 #pragma once
 
 #include <sys/types.h>
+
+#include <chrono>
+#include <map>
 
 #include "base/fd.h"
 #include "launch/ceiling.h"
@@ -23,10 +27,34 @@ struct LauncherSettings {
 // process of its own with one thread: it takes over its signals.
 int run_launcher(LauncherSettings settings);
 
+// So long a supervisor makes cells of its class, so that what it has seen of the system does not
+// grow old.
+inline constexpr std::chrono::seconds kSupervisorLife{60};
+
+// The images of interpreters, by the id of their template.
+using Images = std::map<PacketId, Fd>;
+
+// What a supervisor has from its launcher.
+struct SupervisorPost {
+  const LaunchCeiling& ceiling;
+  uid_t front;
+  pid_t launcher;  // the process without which it must not live
+  int egress;
+  const Images& images;
+};
+
 // The child's part: answers the one claim on `connection`, and never returns. Nothing in the packet
-// is trusted; `launcher` is the process without which it must not live.
-[[noreturn]] void supervise(const LaunchCeiling& ceiling, uid_t front, pid_t launcher,
-                            const Fd& connection, const Packet& claim, int egress);
+// is trusted.
+[[noreturn]] void supervise(const SupervisorPost& post, const Fd& connection, const Packet& claim);
+
+// The same for a claim that is not there yet: makes a cell of the class, says `ready` over `socket`
+// and waits for it; then says `idle`, and does it again when it is told to. `spare`: while the
+// first is made, others come first.
+[[noreturn]] void supervise_parked(const SupervisorPost& post, const Fd& socket, int class_bytes,
+                                   bool spare);
+
+// Makes the template that cells of the class would like to have, and sends its image.
+[[noreturn]] void make_template(const SupervisorPost& post, const Fd& socket, int class_bytes);
 
 // Sends an outcome; it is lost when the other side is gone.
 void send_outcome(int connection, const Outcome& outcome);

@@ -12,22 +12,38 @@ struct Header {
   std::uint32_t magic = 0x314b5053;  // "SPK1"
   std::uint8_t kind = 0;
   std::uint8_t flags = 0;
-  std::uint16_t zero = 0;
+  std::uint16_t size = 0;
+  PacketId id{};
 };
-static_assert(sizeof(Header) == 8);
+static_assert(sizeof(Header) == 24);
 
-constexpr std::uint8_t kAllFlags = kHasOutput | kHasError | kHasDirectory | kHasConnection;
+constexpr std::uint8_t kAllFlags =
+    kHasOutput | kHasError | kHasDirectory | kHasConnection | kHasClass;
 
 bool is_whole(const Header& header, std::size_t fds) {
-  if (header.magic != Header{}.magic || header.zero != 0) return false;
-  switch (static_cast<PacketKind>(header.kind)) {
+  if (header.magic != Header{}.magic) return false;
+  if (header.size != 0 && static_cast<PacketKind>(header.kind) != PacketKind::ready) return false;
+  const bool has_id = header.id != PacketId{};
+  const auto kind = static_cast<PacketKind>(header.kind);
+  switch (kind) {
     case PacketKind::claim:
-      return (header.flags & ~kAllFlags) == 0 &&
-             fds == 1 + static_cast<std::size_t>(std::popcount(header.flags));
+    case PacketKind::hand_over:
+      return (header.flags & ~kAllFlags) == 0 && has_id == ((header.flags & kHasClass) != 0) &&
+             fds == (kind == PacketKind::claim ? 1 : 2) +
+                        static_cast<std::size_t>(std::popcount(header.flags));
+    case PacketKind::make:
+      return (header.flags & ~kSpare) == 0 && fds == 0 && !has_id;
     case PacketKind::accepted:
     case PacketKind::hello:
-      return header.flags == 0 && fds == 0;
+    case PacketKind::idle:
+      return header.flags == 0 && fds == 0 && !has_id;
     case PacketKind::outcome:
+      return header.flags == 0 && fds == 1 && !has_id;
+    case PacketKind::pool:
+      return header.flags == 0 && fds <= 1 && !has_id;
+    case PacketKind::ready:
+      return (header.flags & ~kBadImage) == 0 && fds == 0;
+    case PacketKind::image:
       return header.flags == 0 && fds == 1;
   }
   return false;
@@ -35,9 +51,10 @@ bool is_whole(const Header& header, std::size_t fds) {
 
 }  // namespace
 
-Sys<void> send_packet(int socket, PacketKind kind, std::uint8_t flags, std::span<const int> fds) {
+Sys<void> send_packet(int socket, PacketKind kind, std::uint8_t flags, std::span<const int> fds,
+                      const PacketId& id, std::uint16_t size) {
   if (fds.size() > kMostPacketFds) return sys_fail("sendmsg", "packet", EMFILE);
-  Header packet{.kind = static_cast<std::uint8_t>(kind), .flags = flags};
+  Header packet{.kind = static_cast<std::uint8_t>(kind), .flags = flags, .size = size, .id = id};
   iovec text{.iov_base = &packet, .iov_len = sizeof(packet)};
   alignas(cmsghdr) char space[CMSG_SPACE(kMostPacketFds * sizeof(int))] = {};
   msghdr message{};
@@ -96,6 +113,8 @@ Sys<Packet> receive_packet(int socket) {
   if (!is_whole(header, packet.fds.size())) return sys_fail("recvmsg", "packet", EBADMSG);
   packet.kind = static_cast<PacketKind>(header.kind);
   packet.flags = header.flags;
+  packet.id = header.id;
+  packet.size = header.size;
   return packet;
 }
 

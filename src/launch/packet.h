@@ -1,7 +1,8 @@
-// The packets between the front and the launcher: eight bytes of a fixed form, and descriptors.
+// The packets between the front and the launcher: 24 bytes of a fixed form, and descriptors.
 // What is larger travels as a sealed memory file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,7 +24,32 @@ namespace sallyport {
 //
 //   front → launcher   hello
 //   launcher → front   hello     and it stays open for a while: its end is the launcher's
-enum class PacketKind : std::uint8_t { claim = 1, accepted = 2, outcome = 3, hello = 4 };
+//
+// The same for what the pool of parked cells does:
+//
+//   front → launcher   pool
+//   launcher → front   pool      descriptor: PoolStatus
+//
+// Between the launcher and a supervisor that makes a cell ahead of need:
+//
+//   supervisor → launcher   ready      the cell is parked; `id`: of an image it would have liked
+//   launcher → supervisor   hand_over  descriptors: the connection, then those of its claim
+//   supervisor → launcher   idle       the call has ended, the cell is taken down
+//   launcher → supervisor   make       make another one of the same class
+//
+//   supervisor → launcher   image      descriptor: the image of a template
+enum class PacketKind : std::uint8_t {
+  claim = 1,
+  accepted = 2,
+  outcome = 3,
+  hello = 4,
+  pool = 5,
+  ready = 6,
+  hand_over = 7,
+  image = 8,
+  idle = 9,
+  make = 10,
+};
 
 // Of a claim: which descriptors follow, in this order.
 enum PacketFlag : std::uint8_t {
@@ -31,19 +57,32 @@ enum PacketFlag : std::uint8_t {
   kHasError = 2,       // the same for standard error
   kHasDirectory = 4,   // where artifacts go
   kHasConnection = 8,  // a socket for the tool
+  kHasClass = 16,      // the class of the cell, whose digest is the packet's `id`
 };
 
-inline constexpr std::size_t kMostPacketFds = 5;
+// Of `ready`: the image with that id is there, and is of no use.
+inline constexpr std::uint8_t kBadImage = 1;
+// Of `make`: it has time.
+inline constexpr std::uint8_t kSpare = 1;
+
+inline constexpr std::size_t kMostPacketFds = 7;
+inline constexpr std::uint64_t kPacketUnit = 65536;
+
+// A part of a digest: of a class of cells, or of a template.
+using PacketId = std::array<std::uint8_t, 16>;
 
 struct Packet {
   PacketKind kind{};
   std::uint8_t flags = 0;
-  std::vector<Fd> fds;  // as many as kind and flags ask for
+  PacketId id{};           // zeros where there is none
+  std::uint16_t size = 0;  // of `ready`: memory of the cell, in kPacketUnit
+  std::vector<Fd> fds;     // as many as kind and flags ask for
 };
 
 // Never waits.
 [[nodiscard]] Sys<void> send_packet(int socket, PacketKind kind, std::uint8_t flags,
-                                    std::span<const int> fds);
+                                    std::span<const int> fds, const PacketId& id = {},
+                                    std::uint16_t size = 0);
 
 // Never waits. EAGAIN: nothing is there; EPIPE: the other side has ended; EBADMSG: it sent
 // something else, of which nothing is left open here.

@@ -3,16 +3,22 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
 
 #include "base/call_id.h"
+#include "base/sha256.h"
 #include "base/text.h"
+#include "cell/late.h"
+#include "cell/run.h"
 #include "kernel/memory_file.h"
 #include "launch/artifact_lock.h"
+#include "launch/connect.h"
 #include "launch/packet.h"
 #include "launch/wire.h"
 
@@ -29,24 +35,14 @@ constexpr auto kOverTime = std::chrono::minutes(5);
 
 std::atomic<bool> service_stops = false;
 
-Outcome refused(const std::string& call_id, Error error) {
-  Outcome outcome;
-  outcome.call_id = call_id;
-  outcome.status = Status::blocked;
-  outcome.reason = error.reason;
-  outcome.message = std::move(error.message);
-  outcome.hint = std::move(error.hint);
-  return outcome;
-}
-
 Outcome not_started(const std::string& call_id, const std::string& why) {
-  return refused(call_id, {Reason::unavailable, "no cell can be made now: " + why,
+  return blocked(call_id, {Reason::unavailable, "no cell can be made now: " + why,
                            "nothing was run; the launcher is started again by itself, so try again "
                            "in a moment"});
 }
 
 Outcome lost(const std::string& call_id) {
-  Outcome outcome = refused(
+  Outcome outcome = blocked(
       call_id, {Reason::unavailable, "the launcher ended while the call ran; nothing of it goes on",
                 "the tool may have done its work or a part of it: look before trying again"});
   outcome.status = Status::error;
@@ -72,20 +68,31 @@ void name_the_stop(Outcome& outcome) {
                        : "nothing was run; try again when the service is back";
 }
 
-Sys<Fd> connect_to(const std::string& path) {
-  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-  if (path.size() >= sizeof(address.sun_path)) return sys_fail("connect", "launcher", ENAMETOOLONG);
-  std::memcpy(address.sun_path, path.data(), path.size());
-  Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (!socket) return sys_fail("socket", "launcher");
-  const timeval patience{.tv_sec = 5, .tv_usec = 0};  // for a place in the queue
-  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-  int done = 0;
-  do
-    done = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  while (done != 0 && errno == EINTR);
-  if (done != 0) return sys_fail("connect", "launcher");
-  return socket;
+struct KnownClass {
+  PacketId id{};
+  std::shared_ptr<const Fd> bytes;  // none: it has no class
+};
+
+// There are few, and each is wanted often.
+KnownClass known_class(const std::string& tenant, const CellSpec& spec) {
+  static std::mutex mutex;
+  static std::map<PacketId, std::shared_ptr<const Fd>> files;
+  const auto bytes = encode(Claim{.tenant = tenant, .spec = class_of(spec)});
+  if (!bytes) return {};
+  const Sha256 digest = sha256(*bytes);
+  KnownClass known;
+  std::copy_n(digest.begin(), known.id.size(), known.id.begin());
+  const std::scoped_lock lock(mutex);
+  if (const auto at = files.find(known.id); at != files.end()) {
+    known.bytes = at->second;
+    return known;
+  }
+  auto file = make_memory_file(*bytes);
+  if (!file) return {};
+  constexpr std::size_t kMostKept = 256;
+  if (files.size() >= kMostKept) files.clear();
+  known.bytes = files[known.id] = std::make_shared<const Fd>(std::move(*file));
+  return known;
 }
 
 // One call after its claim was sent.
@@ -180,12 +187,20 @@ Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
   if (spec.call_id.empty()) claim.spec.call_id = make_call_id();
   const std::string& call_id = claim.spec.call_id;
   if (spec.observation != nullptr || (spec.use_stdin && !spec.input))
-    return refused(call_id, {Reason::cannot_enforce,
+    return blocked(call_id, {Reason::cannot_enforce,
                              "a cell of the launcher can neither be observed nor read a stream",
                              "run it without a service"});
 
   std::vector<int> fds = {-1};
   std::uint8_t flags = 0;
+  KnownClass known;
+  if (streams.connection < 0 && may_be_parked(spec) && fits_parked(spec)) {
+    known = known_class(tenant, spec);
+    if (known.bytes) {
+      fds.push_back(known.bytes->get());
+      flags |= kHasClass;
+    }
+  }
   for (const auto& [fd, flag] :
        {std::pair(streams.output, kHasOutput), std::pair(streams.error, kHasError)}) {
     if (fd < 0) continue;
@@ -198,7 +213,7 @@ Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
     const char* place = spec.output_directory.empty() ? "." : spec.output_directory.c_str();
     directory = Fd(::open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory)
-      return refused(call_id, {Reason::unavailable,
+      return blocked(call_id, {Reason::unavailable,
                                "the directory " + quoted(place) +
                                    " for artifacts cannot be opened: " + std::strerror(errno),
                                {}});
@@ -211,14 +226,14 @@ Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
     flags |= kHasConnection;
   }
   const auto bytes = encode(claim);
-  if (!bytes) return refused(call_id, bytes.error());
+  if (!bytes) return blocked(call_id, bytes.error());
   const auto file = make_memory_file(*bytes);
-  if (!file) return refused(call_id, {Reason::unavailable, describe(file.error()), {}});
+  if (!file) return blocked(call_id, {Reason::unavailable, describe(file.error()), {}});
   fds[0] = file->get();
 
-  auto connection = connect_to(socket);
+  auto connection = connect_to_launcher(socket);
   if (!connection) return not_started(call_id, describe(connection.error()));
-  if (auto sent = send_packet(connection->get(), PacketKind::claim, flags, fds); !sent)
+  if (auto sent = send_packet(connection->get(), PacketKind::claim, flags, fds, known.id); !sent)
     return not_started(call_id, describe(sent.error()));
   return Conversation(std::move(*connection), call_id, spec.limits.timeout).wait(streams.cancel);
 }

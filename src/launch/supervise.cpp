@@ -2,16 +2,24 @@
 #include <linux/magic.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <exception>
+#include <memory>
+#include <optional>
 
+#include "base/call_id.h"
+#include "base/log.h"
+#include "base/sha256.h"
 #include "base/text.h"
-#include "cell/run.h"
+#include "cell/late.h"
+#include "cell/parked.h"
 #include "kernel/memory_file.h"
 #include "launch/launcher_process.h"
 #include "tool/denied_paths.h"
@@ -77,6 +85,7 @@ Result<Order> read_order(const LaunchCeiling& ceiling, uid_t front, const Packet
   auto claim = decode_claim(*bytes);
   if (!claim) return refuse(claim.error().message);
   call_id = to_utf8(claim->spec.call_id.substr(0, 64));
+  claim->spec.swept = true;  // the launcher does, where a killed process may have left something
 
   Order order{.claim = std::move(*claim), .streams = {}};
   const bool has_directory = (packet.flags & kHasDirectory) != 0;
@@ -84,7 +93,7 @@ Result<Order> read_order(const LaunchCeiling& ceiling, uid_t front, const Packet
                               .connection = (packet.flags & kHasConnection) != 0};
   if (auto checked = check_claim(ceiling, order.claim, carried); !checked)
     return std::unexpected(std::move(checked.error()));
-  std::size_t next = 1;
+  std::size_t next = (packet.flags & kHasClass) != 0 ? 2 : 1;
   for (const auto& [flag, stream] :
        {std::pair(kHasOutput, &CellStreams::output), std::pair(kHasError, &CellStreams::error)}) {
     if ((packet.flags & flag) == 0) continue;
@@ -115,26 +124,206 @@ bool is_ended(int connection) {
   return ::poll(&peer, 1, 0) != 0;
 }
 
-Outcome answer(const LaunchCeiling& ceiling, uid_t front, const Fd& connection,
-               const Packet& packet, int egress) {
+// What is left of a call when it is answered; taking it down is nothing that the caller waits for.
+struct Answer {
   Outcome outcome;
-  auto order = read_order(ceiling, front, packet, outcome.call_id);
-  if (!order) {
-    outcome.status = Status::blocked;
-    outcome.reason = order.error().reason;
-    outcome.message = std::move(order.error().message);
-    outcome.hint = std::move(order.error().hint);
-    return outcome;
-  }
+  std::unique_ptr<Cell> cell = {};
+};
+
+// `parked`: a cell that waits for such a claim, and the class that it was made for.
+struct ParkedCell {
+  std::unique_ptr<Cell> cell;
+  std::string class_bytes;
+};
+
+bool is_of_class(const Claim& claim, const std::string& class_bytes) {
+  const auto bytes = encode(Claim{.tenant = claim.tenant, .spec = class_of(claim.spec)});
+  return bytes && *bytes == class_bytes && may_be_parked(claim.spec) && fits_parked(claim.spec);
+}
+
+Answer answer(const SupervisorPost& post, const Fd& connection, const Packet& packet,
+              ParkedCell parked = {}) {
+  std::string call_id;
+  auto order = read_order(post.ceiling, post.front, packet, call_id);
+  if (!order) return {blocked(call_id, std::move(order.error()))};
   if (!send_packet(connection.get(), PacketKind::accepted, 0, {}) || is_ended(connection.get())) {
+    Outcome outcome;
+    outcome.call_id = call_id;
     outcome.status = Status::killed;
     outcome.reason = Reason::cancelled;
     outcome.message = "killed: the caller ended it before it began";
-    return outcome;
+    return {std::move(outcome)};
   }
+  const CellSpec& spec = order->claim.spec;
   order->streams.cancel = connection.get();
-  order->streams.egress = egress;
-  return run_cell(order->claim.spec, order->streams);
+  order->streams.egress = post.egress;
+  if (parked.cell && is_of_class(order->claim, parked.class_bytes) &&
+      order->streams.connection < 0 && parked.cell->start(spec, order->streams)) {
+    Outcome outcome = parked.cell->run();
+    return {std::move(outcome), std::move(parked.cell)};
+  }
+  parked.cell.reset();
+  auto cell = Cell::make(spec, order->streams);
+  if (!cell) return {blocked(call_id, std::move(cell.error()))};
+  Outcome outcome = (*cell)->run();
+  return {std::move(outcome), std::move(*cell)};
+}
+
+// The spec that a class of cells is made from. An error: the launcher lets nobody have one.
+Result<Claim> read_class(const SupervisorPost& post, int file, std::string& bytes) {
+  auto text = read_memory_file(file, kLargestClaim);
+  if (!text) return refuse("its class cannot be read");
+  bytes = std::move(*text);
+  auto claim = decode_claim(bytes);
+  if (!claim) return claim;
+  // A class has none of these; the ceiling wants to see them.
+  claim->spec.call_id = make_call_id();
+  claim->spec.command = {"-"};
+  claim->spec.swept = true;
+  claim->spec.limits.timeout = post.ceiling.limits.timeout;
+  if (claim->spec.use_stdin) claim->spec.input.emplace();
+  if (!may_be_parked(claim->spec)) return refuse("such a cell is not made ahead of need");
+  if (auto checked = check_claim(post.ceiling, *claim); !checked)
+    return std::unexpected(std::move(checked.error()));
+  claim->spec.input.reset();
+  return claim;
+}
+
+void live_with(pid_t launcher, const char* name) {
+  // The launcher may have died before this process could ask to die with it.
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != launcher) ::_exit(1);
+  ::prctl(PR_SET_NAME, name);
+}
+
+constexpr const char* kName = "sally-supervise";
+constexpr int kSpareNice = 10;
+// Of a cell that waits, beside what is counted as its own: of its supervisor, and the kernel's for
+// its namespaces and mounts (`bench/warm` measures it).
+constexpr std::uint64_t kSupervisorMemory = 900'000;
+
+// An interpreter that has started knows its modules and the system that it found them in, and
+// nothing else: cells that agree in these may share an image, whosever they are.
+PacketId template_of(const CellSpec& spec) {
+  std::string text = spec.root + '\0' + spec.syscalls;
+  for (const std::string& module : spec.warm.preload)
+    text.append(1, '\0').append(module);
+  const Sha256 digest = sha256(text);
+  PacketId id;
+  std::copy_n(digest.begin(), id.size(), id.begin());
+  return id;
+}
+
+// Makes cells of one class, one after the other: what they share is made once, and so is this
+// process. It lives for a while only, so that what it has seen of the system does not grow old.
+class CellMaker {
+ public:
+  CellMaker(const SupervisorPost& post, const Fd& socket, int class_file)
+      : post_(post), socket_(socket), claim_(read_class(post, class_file, class_bytes_)) {
+    live_with(post.launcher, kName);
+    if (!claim_ || !may_share_root(claim_->spec)) return;
+    if (auto root = make_shared_root(claim_->spec))
+      root_ = std::move(*root);
+    else
+      log_line("no shared root", {{"message", root.error().message}});
+  }
+
+  // False: something may be left of the last cell.
+  [[nodiscard]] bool work(bool spare) {
+    for (int made = 1;; ++made) {
+      // Whoever writes files as another user loses what was asked for here.
+      live_with(post_.launcher, kName);
+      const End end = park_and_answer(spare);
+      if (end != End::clean) return end == End::over;
+      if (made == kMostCells || Clock::now() >= until_ ||
+          !send_packet(socket_.get(), PacketKind::idle, 0, {}))
+        return true;
+      wait_for_socket();
+      const auto order = receive_packet(socket_.get());
+      if (!order || order->kind != PacketKind::make) return true;
+      spare = (order->flags & kSpare) != 0;
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr int kMostCells = 1000;
+
+  // Another cell may follow; none is to follow; something may be left of this one.
+  enum class End { clean, over, unclean };
+  End park_and_answer(bool spare);
+  ParkedCell park(Packet& ready);
+  void wait_for_socket() const {
+    pollfd event{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    while (::poll(&event, 1, -1) < 0 && errno == EINTR)
+      ;
+  }
+
+  const SupervisorPost& post_;
+  const Fd& socket_;
+  std::string class_bytes_;
+  Result<Claim> claim_;
+  std::optional<SharedRoot> root_;
+  Clock::time_point until_ = Clock::now() + kSupervisorLife;
+};
+
+// A cell that cannot be made is a matter of the call: the next claim gets it said. `ready` becomes
+// what there is to say about images.
+ParkedCell CellMaker::park(Packet& ready) {
+  ParkedCell parked{.cell = nullptr, .class_bytes = class_bytes_};
+  if (!claim_) return parked;
+  CellSpec spec = claim_->spec;
+  spec.call_id = make_call_id();
+  const SharedRoot* const root = root_ ? &*root_ : nullptr;
+  const bool python = spec.warm.interpreter == Interpreter::python;
+  if (python) ready.id = template_of(spec);
+  const auto image = python ? post_.images.find(ready.id) : post_.images.end();
+  const bool has_image = image != post_.images.end();
+  parked.cell = make_parked(spec, has_image ? image->second.get() : -1, root);
+  if (has_image && parked.cell) ready.id = {};
+  if (has_image && !parked.cell) ready.flags = kBadImage;
+  if (!parked.cell && spec.warm != Warmth{}) {
+    // What the call needs is then started by the call.
+    spec.warm = {};
+    parked.cell = make_parked(spec, -1, root);
+  }
+  return parked;
+}
+
+// However it ends, the cell is taken down. Another one may follow where all was as it should be.
+CellMaker::End CellMaker::park_and_answer(bool spare) {
+  // Without the right to take it back, the call would be slow, too.
+  spare = spare && ::geteuid() == 0 && (::getpgrp() == ::getpid() || ::setpgid(0, 0) == 0);
+  if (spare) ::setpriority(PRIO_PGRP, 0, kSpareNice);
+  Packet ready;
+  ParkedCell parked = park(ready);
+  bool sound = parked.cell && ready.id == PacketId{};
+  if (spare) {
+    sound = ::setpriority(PRIO_PGRP, 0, 0) == 0 && sound;
+    if (parked.cell) parked.cell->set_priority(0);
+  }
+  const std::uint64_t memory = kSupervisorMemory + (parked.cell ? parked.cell->memory() : 0);
+  ready.size = static_cast<std::uint16_t>(std::min<std::uint64_t>(memory / kPacketUnit, 0xffff));
+  if (!send_packet(socket_.get(), PacketKind::ready, ready.flags, {}, ready.id, ready.size))
+    return End::over;
+  if (parked.cell && !parked.cell->park(socket_.get())) return End::over;
+  wait_for_socket();
+  auto packet = receive_packet(socket_.get());
+  if (!packet || packet->kind != PacketKind::hand_over) return End::over;
+  const Fd connection = std::move(packet->fds[0]);
+  packet->fds.erase(packet->fds.begin());
+  const Answer given = answer(post_, connection, *packet, std::move(parked));
+  send_outcome(connection.get(), given.outcome);
+  if (given.cell && !given.cell->end()) return End::unclean;
+  sound = sound && given.cell && given.outcome.status != Status::killed &&
+          given.outcome.status != Status::blocked && given.outcome.usage.final;
+  return sound ? End::clean : End::over;
+}
+
+Result<Fd> make_template_image(const SupervisorPost& post, int class_file) {
+  std::string bytes;
+  auto claim = read_class(post, class_file, bytes);
+  if (!claim) return std::unexpected(std::move(claim.error()));
+  return make_image(std::move(claim->spec));
 }
 
 }  // namespace
@@ -158,17 +347,38 @@ void send_outcome(int connection, const Outcome& outcome) {
   (void)sent;  // nobody is there to be told
 }
 
-void supervise(const LaunchCeiling& ceiling, uid_t front, pid_t launcher, const Fd& connection,
-               const Packet& claim, int egress) {
-  // The launcher may have died before this process could ask to die with it.
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != launcher) ::_exit(1);
-  ::prctl(PR_SET_NAME, "sally-supervise");
+void supervise(const SupervisorPost& post, const Fd& connection, const Packet& claim) {
+  live_with(post.launcher, kName);
   try {
-    send_outcome(connection.get(), answer(ceiling, front, connection, claim, egress));
+    const Answer given = answer(post, connection, claim);
+    send_outcome(connection.get(), given.outcome);
   } catch (const std::exception&) {  // out of memory, no more threads: the front sees us end
     ::_exit(1);
   }
   ::_exit(0);
+}
+
+void supervise_parked(const SupervisorPost& post, const Fd& socket, int class_bytes, bool spare) {
+  try {
+    ::_exit(CellMaker(post, socket, class_bytes).work(spare) ? 0 : 1);
+  } catch (const std::exception&) {
+    ::_exit(1);
+  }
+}
+
+void make_template(const SupervisorPost& post, const Fd& socket, int class_bytes) {
+  live_with(post.launcher, "sally-template");
+  try {
+    const auto image = make_template_image(post, class_bytes);
+    if (!image) {
+      log_line("no template", {{"message", image.error().message}});
+      ::_exit(1);
+    }
+    const int fds[] = {image->get()};
+    ::_exit(send_packet(socket.get(), PacketKind::image, 0, fds) ? 0 : 1);
+  } catch (const std::exception&) {
+    ::_exit(1);
+  }
 }
 
 }  // namespace sallyport

@@ -8,7 +8,7 @@
 namespace sallyport {
 namespace {
 
-constexpr std::uint32_t kClaimVersion = 0x33435053;    // "SPC3"
+constexpr std::uint32_t kClaimVersion = 0x34435053;    // "SPC4"
 constexpr std::uint32_t kOutcomeVersion = 0x324f5053;  // "SPO2"
 
 }  // namespace
@@ -53,8 +53,9 @@ template <class Wire>
 void visit(Wire& wire, CellSpec& spec) {
   auto& [call_id, command, environment, grants, write_mode, inputs, outputs, output_directory, root,
          cwd, hostname, use_stdin, input, limits, syscalls, network, requirements, observation,
-         uids] = spec;
+         warm, swept, uids] = spec;
   (void)observation;
+  (void)swept;
   (void)uids;
   const auto each = [](Wire& to, auto& value) { visit(to, value); };
   visit(wire, call_id);
@@ -77,6 +78,8 @@ void visit(Wire& wire, CellSpec& spec) {
   visit(wire, syscalls);
   visit(wire, network);
   visit_list(wire, requirements, each);
+  visit_enum(wire, warm.interpreter, Interpreter::node);
+  visit(wire, warm.preload);
 }
 
 template <class Wire>

@@ -33,6 +33,7 @@ Claim rich_claim() {
   spec.limits.cpus = 0.25;
   spec.limits.io = Rate{{1'000'000}};
   spec.syscalls = "node";
+  spec.warm = {.interpreter = Interpreter::python, .preload = {"json", "xml.dom"}};
   spec.requirements = {{.layer = "landlock", .level = 3}, {.layer = "cgroup", .level = {}}};
   return claim;
 }
@@ -91,6 +92,7 @@ TEST(Wire, CarriesEveryFieldOfAClaim) {
   EXPECT_EQ(a.limits.cpus, b.limits.cpus);
   EXPECT_EQ(a.limits.io, b.limits.io);
   EXPECT_EQ(a.syscalls, b.syscalls);
+  EXPECT_EQ(b.warm, a.warm);
   ASSERT_EQ(b.requirements.size(), 2U);
   EXPECT_EQ(b.requirements[0].level, 3U);
   EXPECT_FALSE(b.requirements[1].level);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "egress/network_map.h"
+#include "http/characters.h"
 #include "input/url.h"
 #include "policy/inside_path.h"
 #include "policy/limit_value.h"
@@ -303,6 +304,12 @@ class Checker {
         refuse_item({"tools", tool.name, "credentials"}, name, {},
                     "there is no credential " + quoted(name),
                     suggest(name, rules_.credentials, "credentials"));
+    for (std::size_t i = 0; i < tool.granted.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (auto why = clash_of(tool.granted[j], tool.granted[i]); !why.empty())
+          refuse_item({"tools", tool.name, "credentials"}, tool.granted[i].name, {},
+                      quoted(tool.granted[j].name) + " has " + why,
+                      "take one of the two out, or give it to a tool of its own");
     if (tool.kind == ToolKind::http) check_http(tool);
     if (tool.approval) check_approval(tool, *tool.approval);
   }
@@ -342,7 +349,7 @@ class Checker {
     for (const std::string& name : tool.credentials) {
       const auto credential = rules_.credentials.find(name);
       if (credential == rules_.credentials.end()) continue;
-      const auto matches = [&](const HostPattern& to) { return to.matches(*host); };
+      const auto matches = [&](const HostRule& to) { return to.host.matches(*host); };
       if (std::ranges::none_of(credential->second.to, matches))
         refuse_item({"tools", tool.name, "credentials"}, name, {},
                     "the credential " + quoted(name) + " is not for " + quoted(host->to_text()) +
@@ -394,16 +401,34 @@ class Checker {
              "give the role to one more caller");
   }
 
+  // What only one of two credentials of a tool can have, and the first one has.
+  [[nodiscard]] static std::string clash_of(const Credential& first, const Credential& second) {
+    if (!first.env.empty() && first.env == second.env) return "the variable " + first.env;
+    const auto place = [](const Credential& credential) -> std::string {
+      const bool authorises =
+          credential.inject == "bearer" || credential.inject.starts_with("basic");
+      return authorises ? "header:Authorization" : credential.inject;
+    };
+    if (first.inject.empty() || !equal_ignoring_case(place(first), place(second)) ||
+        !first.methods.empty() || !first.paths.empty())
+      return {};
+    for (const HostRule& one : first.to)
+      for (const HostRule& other : second.to)
+        if (one.host == other.host && one.port == other.port)
+          return "the same place in every request to " + one.host.to_text();
+    return {};
+  }
+
   void check_credentials() const {
     std::vector<std::string_view> used;
     for (const auto& [name, tool] : rules_.tools)
       used.insert(used.end(), tool.credentials.begin(), tool.credentials.end());
     std::ranges::sort(used);
     for (const auto& [name, credential] : rules_.credentials) {
-      for (const HostPattern& to : credential.to)
-        if (const HostPattern* deny = denied_host(to))
-          refuse_item({"credentials", name, "to"}, to.to_text(), {},
-                      quoted(to.to_text()) + " cannot be reached: the ceiling denies " +
+      for (const HostRule& to : credential.to)
+        if (const HostPattern* deny = denied_host(to.host))
+          refuse_item({"credentials", name, "to"}, to.host.to_text(), to.place,
+                      quoted(to.host.to_text()) + " cannot be reached: the ceiling denies " +
                           quoted(deny->to_text()),
                       "take one of the two out");
       if (!std::ranges::binary_search(used, std::string_view(name)))

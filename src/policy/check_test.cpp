@@ -70,6 +70,17 @@ TEST(PolicyChecks, WhatNoSectionSeesAloneIsFound) {
        "the "
        "tool reaches (take it out, or add the host to its `to`)"},
       {kVersion
+       "credentials: {c: {from: \"env:X\", env: TOKEN, to: [a.b]}, d: {from: \"env:Y\", env: "
+       "TOKEN, to: [e.f]}}\ntools: {t: {run: [x], needs: [], credentials: [c, d]}}\n",
+       "f:3:51: tools.t.credentials[1]: 'c' has the variable TOKEN (take one of the two out, or "
+       "give it to a tool of its own)"},
+      {kVersion
+       "credentials: {c: {from: \"env:X\", inject: bearer, to: [a.b]}, d: {from: \"env:Y\", "
+       "inject: \"header:authorization\", to: [a.b]}}\ntools: {t: {run: [x], needs: [], "
+       "credentials: [c, d]}}\n",
+       "f:3:51: tools.t.credentials[1]: 'c' has the same place in every request to a.b (take one "
+       "of the two out, or give it to a tool of its own)"},
+      {kVersion
        "tools: {t: {http: {method: GET, url: \"https://c.d.e/\"}, needs: [], network: {deny: "
        "[\"*.d.e\"]}}}\n",
        "f:2:38: tools.t.http.url: 'c.d.e' is denied by `network` of the same tool, as '*.d.e' "

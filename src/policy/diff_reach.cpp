@@ -91,7 +91,15 @@ void compare_credential(ChangeList& changes, const std::string& name, const Rule
   limit(before.methods, after.methods, "methods");
   limit(before.paths, after.paths, "paths");
   if (before.from != after.from) changes.changed(place + "comes from another place");
-  if (before.inject != after.inject || before.env != after.env)
+  compare_bounds(changes, before.uses, after.uses, place + "uses",
+                 [](unsigned uses) { return std::to_string(uses); });
+  compare_bounds(changes, before.expires, after.expires, place + "expires",
+                 [](Duration expires) { return to_text(expires); });
+  if (before.places != after.places)
+    changes.changed(place + "places " +
+                    (before.places.empty() ? "usual" : list_names(before.places)) + " → " +
+                    (after.places.empty() ? "usual" : list_names(after.places)));
+  if (before.inject != after.inject || before.env != after.env || before.shape != after.shape)
     changes.changed(place + "is handed over in another way");
 }
 
@@ -131,6 +139,8 @@ void compare_network(ChangeList& changes, const Rules& old_rules, const Tool& be
   const auto shown_size = [](ByteSize size) { return to_text(size); };
   compare_bounds(changes, before.network.upload, after.network.upload, "upload", shown_size);
   compare_bounds(changes, before.network.download, after.network.download, "download", shown_size);
+  compare_bounds(changes, before.network.time, after.network.time, "time of a connection",
+                 [](Duration time) { return to_text(time); });
   compare_bounds(changes, before.network.requests, after.network.requests, "requests",
                  [](unsigned requests) { return std::to_string(requests); });
   compare_lists(changes, before.credentials, after.credentials, "can now use the credential ",

@@ -160,6 +160,8 @@ TEST(PolicyDiff, EveryControlOfAToolThatGoesIsWiderAndThatComesIsNarrower) {
       {[](Tool& tool) { tool.commands.refuse_flags["git"] = {"-c"}; }, "refuses now `git -c`"},
       {[](Tool& tool) { tool.network.deny = {host_pattern("a.example")}; }, "denies now"},
       {[](Tool& tool) { tool.network.requests = 3; }, "requests unlimited → 3"},
+      {[](Tool& tool) { tool.network.time = std::chrono::seconds(9); },
+       "time of a connection unlimited → 9s"},
       {[](Tool& tool) { tool.rows = 3; }, "rows unlimited → 3"},
       {[](Tool& tool) { tool.concurrency = 3; }, "calls at once of the tool unlimited → 3"},
   };
@@ -318,9 +320,9 @@ TEST(PolicyDiff, LockOutAndCeilingAreOrderedToo) {
 TEST(PolicyDiff, ACredentialThatGoesElsewhereIsSeen) {
   Rules before = shop();
   before.tools.at("python").credentials = {"pay"};
-  before.credentials["pay"].to = {host_pattern("pay.example.com")};
+  before.credentials["pay"].to = {{.host = host_pattern("pay.example.com")}};
   Rules after = before;
-  after.credentials["pay"].to.push_back(host_pattern("evil.example.com"));
+  after.credentials["pay"].to.push_back({.host = host_pattern("evil.example.com")});
   EXPECT_THAT(lines(before, after),
               ElementsAre("+ python: credential pay: goes now to evil.example.com"));
 }

@@ -85,7 +85,7 @@ void compare_runs(ChangeList& changes, const Tool& before, const Tool& after) {
   compare_text(changes, "result", before.result_json ? "json" : "text",
                after.result_json ? "json" : "text");
   if (before.warm != after.warm)
-    changes.changed(after.warm ? "forks from a prepared interpreter" : "starts cold");
+    changes.changed(after.warm ? "has an interpreter that waits for it" : "starts cold");
   std::map<std::string, std::string> names = before.environment;
   names.insert(after.environment.begin(), after.environment.end());
   for (const auto& [name, value] : names) {

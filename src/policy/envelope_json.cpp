@@ -69,6 +69,7 @@ json::object network_json(const NetworkRules& rules) {
   if (rules.connections) object["connections"] = *rules.connections;
   if (rules.upload) object["upload"] = to_text(*rules.upload);
   if (rules.download) object["download"] = to_text(*rules.download);
+  if (rules.time) object["time"] = to_text(*rules.time);
   return object;
 }
 

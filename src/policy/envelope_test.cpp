@@ -242,6 +242,7 @@ TEST(Envelope, TheHashChangesWithEveryRuleOfTheTool) {
       [](Tool& tool) { tool.network.allow.push_back({.host = host_pattern("a.example")}); },
       [](Tool& tool) { tool.network.deny.push_back(host_pattern("a.example")); },
       [](Tool& tool) { tool.network.requests = 1; },
+      [](Tool& tool) { tool.network.time = std::chrono::seconds(1); },
       [](Tool& tool) { tool.share_network = true; },
       [](Tool& tool) { tool.syscalls = "build"; },
       [](Tool& tool) { tool.require = {"cgroup"}; },

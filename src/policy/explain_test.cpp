@@ -156,7 +156,7 @@ TEST(Explain, TheHostsOfACredentialCountAsReachable) {
   Shop shop;
   Credential& credential = shop.rules.credentials["pay"];
   credential.name = "pay";
-  credential.to = {host_pattern("pay.example.com")};
+  credential.to = {{.host = host_pattern("pay.example.com")}};
   shop.python.credentials = {"pay"};
   EXPECT_THAT(explained(shop), AllOf(HasSubstr("pay.example.com, with the credential pay"),
                                      HasSubstr("act with the credential pay"),
@@ -212,7 +212,7 @@ TEST(Explain, TheWorstHourOfTheGreatestNumbersDoesNotWrapAround) {
 TEST(Explain, ListsWhatThisVersionRefuses) {
   Shop shop;
   EXPECT_THAT(explain(shop.rules, "python")->gaps, IsEmpty());
-  shop.python.warm = true;
+  shop.python.share_network = true;
   shop.python.network.allow.push_back({.host = host_pattern("a.example"), .inspect = true});
   ApprovalRule rule;
   rule.when = *Schema::compile(json::object{});
@@ -220,7 +220,8 @@ TEST(Explain, ListsWhatThisVersionRefuses) {
   std::vector<std::string> found;
   for (const ExplainedGap& gap : explain(shop.rules, "python")->gaps)
     found.push_back(gap.rule + (gap.every_call ? "" : " (some)"));
-  EXPECT_THAT(found, ElementsAre("tools.python.approval (some)", "tools.python.warm"));
+  EXPECT_THAT(
+      found, ElementsAre("tools.python.approval (some)", "tools.python.dangerously_share_network"));
 }
 
 TEST(Explain, TextOfTheFileCannotMoveTheCursor) {

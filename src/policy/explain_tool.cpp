@@ -205,8 +205,8 @@ ExplainedSection where_it_reaches(const Rules& rules, const Tool& tool) {
   for (const std::string& name : tool.credentials) {
     const auto credential = rules.credentials.find(name);
     if (credential == rules.credentials.end()) continue;
-    for (const HostPattern& host : credential->second.to)
-      facts.push_back({"host", host.to_text() + ", with the credential " + shown(name)});
+    for (const std::string& host : host_texts(credential->second.to))
+      facts.push_back({"host", host + ", with the credential " + shown(name)});
   }
   if (tool.kind == ToolKind::function) {
     facts.push_back({"", "Whatever its program can reach: it runs in no cell."});
@@ -215,11 +215,13 @@ ExplainedSection where_it_reaches(const Rules& rules, const Tool& tool) {
   if (tool.kind == ToolKind::http) facts.push_back({"host", request_sentence(tool.http)});
   if (facts.empty())
     facts.push_back({"", "Nothing. It has a loopback of its own, and no other interface."});
-  if (!tool.network.allow.empty() || tool.kind == ToolKind::http) {
+  if (!tool.network.allow.empty() || !tool.granted.empty() || tool.kind == ToolKind::http) {
     const EgressRules network = network_access(rules.ceiling, tool);
     facts.push_back({"requests", "at most " + std::to_string(network.requests) + " a call"});
     facts.push_back({"sent", "at most " + to_text(network.upload) + " a call"});
     facts.push_back({"received", "at most " + to_text(network.download) + " a call"});
+    if (network.time > Duration::zero())
+      facts.push_back({"time", "at most " + to_text(network.time) + " a connection"});
   }
   std::vector<std::string> denied = host_texts(tool.network.deny);
   std::ranges::copy(host_texts(rules.ceiling.deny_hosts), std::back_inserter(denied));
@@ -296,6 +298,8 @@ ExplainedSection which_credentials(const Rules& rules, const Tool& tool) {
     if (!credential.methods.empty())
       text.append(", by ").append(shown_list(credential.methods, "or"));
     if (!credential.paths.empty()) text.append(", to ").append(shown_list(credential.paths, "or"));
+    if (!credential.places.empty())
+      text.append(", in ").append(shown_list(credential.places, "or"));
     section.facts.push_back({shown(name), text + "; the tool itself never sees it"});
   }
   if (section.facts.empty()) section.facts.push_back({"", "None."});

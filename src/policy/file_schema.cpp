@@ -9,29 +9,14 @@ namespace {
 
 // Sections in the order in which a reader meets them.
 std::vector<SectionText> sections() {
-  return {policy_section(),
-          role_section(),
-          tenant_section(),
-          budget_section(),
-          caller_section(),
-          lockout_section(),
-          limits_section(),
-          defaults_section(),
-          ceiling_section(),
-          ceiling_files_section(),
-          ceiling_network_section(),
-          tool_section(),
-          argument_section(),
-          files_section(),
-          network_section(),
-          host_section(),
-          http_section(),
-          approval_section(),
-          output_section(),
-          credential_section(),
-          audit_section(),
-          price_section(),
-          test_section()};
+  return {
+      policy_section(),   role_section(),          tenant_section(),          budget_section(),
+      caller_section(),   lockout_section(),       limits_section(),          defaults_section(),
+      ceiling_section(),  ceiling_files_section(), ceiling_network_section(), tool_section(),
+      argument_section(), files_section(),         network_section(),         host_section(),
+      http_section(),     approval_section(),      output_section(),          credential_section(),
+      vault_section(),    pool_section(),          audit_section(),           price_section(),
+      test_section()};
 }
 
 // Values that are no sections. The pattern of a unit is what an editor can check of it.

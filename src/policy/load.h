@@ -30,8 +30,10 @@ void merge_limits(LimitRules& base, const LimitRules& limits);
 [[nodiscard]] std::optional<std::string> read_absolute_path(const Spot& at);
 
 // --- load_network.cpp
+[[nodiscard]] std::optional<ByteSize> read_bytes(const Spot& at);  // more than nothing
 [[nodiscard]] std::optional<NetworkRules> read_network(const Spot& at);
 [[nodiscard]] std::optional<std::vector<HostPattern>> read_hosts(const Spot& at);
+[[nodiscard]] std::optional<HostRule> read_host_rule(const Spot& at);
 [[nodiscard]] std::optional<std::vector<std::string>> read_methods(const Spot& at);
 [[nodiscard]] std::optional<std::vector<std::string>> read_url_paths(const Spot& at);
 
@@ -70,9 +72,13 @@ void check_argv(const Spot& at, const Tool& tool);
 [[nodiscard]] std::optional<std::map<std::string, ScreenAction>> read_screen(const Spot& at);
 [[nodiscard]] std::optional<ApprovalRule> read_approval(const Spot& at);
 
+// --- load_credentials.cpp
+void read_vault(const Spot& at, Rules& rules);
+void read_credentials(const Spot& at, Rules& rules);
+
 // --- load_rest.cpp
 void read_ceiling(const Spot& at, Rules& rules);
-void read_credentials(const Spot& at, Rules& rules);
+void read_pool(const Spot& at, Rules& rules);
 void read_audit(const Spot& at, Rules& rules);
 void read_tests(const Spot& at, Rules& rules);
 
@@ -101,7 +107,9 @@ void check_rules(const Node& root, const Rules& rules, Notes& notes);
 [[nodiscard]] SectionText ceiling_section();
 [[nodiscard]] SectionText ceiling_files_section();
 [[nodiscard]] SectionText ceiling_network_section();
+[[nodiscard]] SectionText vault_section();
 [[nodiscard]] SectionText credential_section();
+[[nodiscard]] SectionText pool_section();
 [[nodiscard]] SectionText audit_section();
 [[nodiscard]] SectionText price_section();
 [[nodiscard]] SectionText test_section();

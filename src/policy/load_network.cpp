@@ -6,6 +6,21 @@
 #include "policy/load.h"
 
 namespace sallyport {
+std::optional<ByteSize> read_bytes(const Spot& at) {
+  const auto text = read_bare(at, "a size such as 10MB");
+  if (!text) return std::nullopt;
+  const auto size = parse_size(*text);
+  if (!size || size->bytes == 0) {
+    if (size)
+      at.refuse(quoted(*text) + " allows nothing", "write more, or leave the key out");
+    else
+      at.refuse(size.error());
+    return std::nullopt;
+  }
+  at.means(json::value(to_text(*size)));
+  return *size;
+}
+
 namespace {
 
 struct Scheme {
@@ -155,6 +170,34 @@ std::optional<HostRule> finish(const Spot& at, HostParts parts) {
                   .place = at.node().place};
 }
 
+void read_allow(const Spot& at, NetworkRules& network) {
+  for_each_item(at, [&](const Spot& item) {
+    if (auto rule = read_host_rule(item)) network.allow.push_back(std::move(*rule));
+  });
+}
+
+constexpr Field<NetworkRules> kNetwork[] = {
+    {"allow", R"({"type": "array", "items": {"$ref": "#/$defs/host_rule"}})",
+     "The hosts that it may reach; an empty list is no network.", read_allow},
+    {"deny", R"({"$ref": "#/$defs/hosts"})",
+     "Hosts that it may not reach although `allow` has "
+     "them.",
+     into<&NetworkRules::deny, read_hosts>},
+    {"requests", kCountValue,
+     "How many connections, and requests of http, one call may make; 10 when it is left out.",
+     into<&NetworkRules::requests, count_between<1, 1'000'000, unsigned>>},
+    {"connections", kCountValue, "How many connections one call may have at a time.",
+     into<&NetworkRules::connections, count_between<1, 256, unsigned>>},
+    {"upload", kSizeValue, "How many bytes one call may send; 10MB when it is left out.",
+     into<&NetworkRules::upload, read_bytes>},
+    {"download", kSizeValue, "How many bytes one call may receive; 100MB when it is left out.",
+     into<&NetworkRules::download, read_bytes>},
+    {"time", kDurationValue, "How long one connection may last; else as long as the call.",
+     into<&NetworkRules::time, read_duration>},
+};
+
+}  // namespace
+
 std::optional<HostRule> read_host_rule(const Spot& at) {
   HostParts parts;
   if (at.node().kind == Node::Kind::map) {
@@ -175,47 +218,6 @@ std::optional<HostRule> read_host_rule(const Spot& at) {
   at.means(std::move(meaning));
   return finish(at, std::move(parts));
 }
-
-void read_allow(const Spot& at, NetworkRules& network) {
-  for_each_item(at, [&](const Spot& item) {
-    if (auto rule = read_host_rule(item)) network.allow.push_back(std::move(*rule));
-  });
-}
-
-std::optional<ByteSize> read_bytes(const Spot& at) {
-  const auto text = read_bare(at, "a size such as 10MB");
-  if (!text) return std::nullopt;
-  const auto size = parse_size(*text);
-  if (!size || size->bytes == 0) {
-    if (size)
-      at.refuse(quoted(*text) + " allows nothing", "write more, or leave the key out");
-    else
-      at.refuse(size.error());
-    return std::nullopt;
-  }
-  at.means(json::value(to_text(*size)));
-  return *size;
-}
-
-constexpr Field<NetworkRules> kNetwork[] = {
-    {"allow", R"({"type": "array", "items": {"$ref": "#/$defs/host_rule"}})",
-     "The hosts that it may reach; an empty list is no network.", read_allow},
-    {"deny", R"({"$ref": "#/$defs/hosts"})",
-     "Hosts that it may not reach although `allow` has "
-     "them.",
-     into<&NetworkRules::deny, read_hosts>},
-    {"requests", kCountValue,
-     "How many connections, and requests of http, one call may make; 10 when it is left out.",
-     into<&NetworkRules::requests, count_between<1, 1'000'000, unsigned>>},
-    {"connections", kCountValue, "How many connections one call may have at a time.",
-     into<&NetworkRules::connections, count_between<1, 256, unsigned>>},
-    {"upload", kSizeValue, "How many bytes one call may send; 10MB when it is left out.",
-     into<&NetworkRules::upload, read_bytes>},
-    {"download", kSizeValue, "How many bytes one call may receive; 100MB when it is left out.",
-     into<&NetworkRules::download, read_bytes>},
-};
-
-}  // namespace
 
 std::optional<std::vector<std::string>> read_methods(const Spot& at) {
   return read_list<read_method>(at);

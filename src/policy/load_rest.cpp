@@ -1,4 +1,4 @@
-// The ceiling, credentials, audit and tests.
+// The ceiling, the pool, audit and tests.
 #include <algorithm>
 
 #include "base/text.h"
@@ -44,59 +44,23 @@ constexpr Field<Ceiling> kCeiling[] = {
      [](const Spot& at, Ceiling& ceiling) { read_section<Ceiling>(at, kCeilingNetwork, ceiling); }},
 };
 
-// Where a secret comes from. The secret itself is never in the file.
-std::optional<std::string> read_source(const Spot& at) {
-  auto text = read_text(at);
-  if (!text) return std::nullopt;
-  const std::string_view source = *text;
-  if (source.starts_with("file:/") && !irregular_component(source.substr(5))) return text;
-  if (source.starts_with("env:") && check_name(source.substr(4), NameKind::variable)) return text;
-  at.refuse("this does not say where the secret comes from",
-            "write \"file:/PATH\" or \"env:NAME\"; the secret itself is never in the file");
-  return std::nullopt;
+constexpr std::uint64_t kMostParked = 4096;
+
+std::optional<unsigned> read_parked(const Spot& at) {
+  const auto count = read_count(at, 0, kMostParked);
+  if (!count) return std::nullopt;
+  return static_cast<unsigned>(*count);
 }
 
-std::optional<std::string> read_variable(const Spot& at) {
-  auto text = read_text(at);
-  if (!text) return std::nullopt;
-  if (auto checked = check_name(*text, NameKind::variable); !checked) {
-    at.refuse(checked.error());
-    return std::nullopt;
-  }
-  return text;
-}
-
-std::optional<std::string> read_inject(const Spot& at) {
-  auto text = read_text(at);
-  if (!text) return std::nullopt;
-  if (*text == "bearer" || *text == "basic") return text;
-  constexpr std::string_view kHeader = "header:";
-  const std::string_view name =
-      text->starts_with(kHeader) ? std::string_view(*text).substr(kHeader.size()) : "";
-  if (!name.empty() && name.size() <= 64 && std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '-';
-      }))
-    return text;
-  at.refuse(quoted(*text) + " is not a way to send a secret", "write bearer, basic or header:NAME");
-  return std::nullopt;
-}
-
-constexpr Field<Credential> kCredential[] = {
-    {"from", R"x({"type": "string", "pattern": "^(file:/|env:)"})x",
-     "Where the secret is: `file:/PATH` or `env:NAME`.", into<&Credential::from, read_source>,
-     Presence::required},
-    {"inject", R"({"type": "string", "pattern": "^(bearer|basic|header:.+)$"})",
-     "How it is sent: `bearer`, `basic` or `header:NAME`.", into<&Credential::inject, read_inject>},
-    {"env", kTextValue, "The variable in which the tool finds a placeholder for it.",
-     into<&Credential::env, read_variable>},
-    {"to", R"({"$ref": "#/$defs/hosts"})", "The hosts that it is sent to, and no other.",
-     into<&Credential::to, read_hosts>, Presence::required},
-    {"methods", R"({"$ref": "#/$defs/methods"})",
-     "The HTTP methods that it is sent with; else all.", into<&Credential::methods, read_methods>},
-    {"paths", R"({"$ref": "#/$defs/url_paths"})",
-     "The beginnings of paths that it is sent to; else all.",
-     into<&Credential::paths, read_url_paths>},
+constexpr std::string_view kParkedValue = R"({"type": "integer", "minimum": 0, "maximum": 4096})";
+constexpr Field<PoolRules> kPool[] = {
+    {"min", kParkedValue, "So many cells of a class stay ready, once it had a call; 0.",
+     into<&PoolRules::min, read_parked>},
+    {"max", kParkedValue, "Never more of a class; 32. 0: every cell is made for its call.",
+     into<&PoolRules::max, read_parked>},
+    {"memory", kSizeValue, "Of all cells that wait; 1GiB.", into<&PoolRules::memory, read_bytes>},
+    {"idle", kDurationValue, "Without a call for so long, a class goes back to `min`; 60s.",
+     into<&PoolRules::idle, read_duration>},
 };
 
 std::optional<std::string> read_recording(const Spot& at) {
@@ -156,17 +120,9 @@ void read_ceiling(const Spot& at, Rules& rules) {
   read_section<Ceiling>(at, kCeiling, rules.ceiling);
 }
 
-void read_credentials(const Spot& at, Rules& rules) {
-  for_each_entry(at, [&](const Node& key, const Spot& value) {
-    if (!check_key(value, key, NameKind::plain)) return;
-    Credential credential{.name = key.text, .place = key.place};
-    if (!read_section<Credential>(value, kCredential, credential)) return;
-    if (value.node().find("to") && value.node().find("from") && !value.node().find("inject") &&
-        !value.node().find("env"))
-      value.refuse("the credential says neither how it is sent nor where the tool finds it",
-                   "write inject: bearer, or env: NAME");
-    rules.credentials.emplace(key.text, std::move(credential));
-  });
+void read_pool(const Spot& at, Rules& rules) {
+  if (read_section<PoolRules>(at, kPool, rules.pool) && rules.pool.min > rules.pool.max)
+    at.refuse("`min` is greater than `max`", "write a `max` of " + std::to_string(rules.pool.min));
 }
 
 void read_audit(const Spot& at, Rules& rules) {
@@ -196,11 +152,9 @@ SectionText ceiling_files_section() {
 SectionText ceiling_network_section() {
   return {"ceiling_network", "Hosts that no tool reaches.", texts_of<Ceiling>(kCeilingNetwork)};
 }
-SectionText credential_section() {
-  return {"credential",
-          "A secret that a tool may use without seeing it. A tool that uses one may reach its "
-          "hosts; nothing else follows from it.",
-          texts_of<Credential>(kCredential)};
+SectionText pool_section() {
+  return {"pool", "Cells that are made before their calls come, for each class of calls.",
+          texts_of<PoolRules>(kPool)};
 }
 SectionText audit_section() {
   return {"audit", "What is recorded of calls.", texts_of<AuditRules>(kAudit)};

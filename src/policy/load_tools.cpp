@@ -15,6 +15,21 @@ namespace {
 constexpr std::string_view kTiers[] = {"inline", "thread", "process", "wasm", "container", "vm"};
 constexpr std::string_view kProfiles[] = {"default", "python-data", "node", "build"};
 
+// "numpy", "xml.dom": what Python's `import` takes.
+std::optional<std::string> read_module(const Spot& at) {
+  auto text = read_text(at);
+  if (!text) return std::nullopt;
+  for (std::string_view rest = *text;;) {
+    const std::size_t end = rest.find('.');
+    if (auto checked = check_name(rest.substr(0, end), NameKind::variable); !checked) {
+      at.refuse(quoted(*text) + " is no module of Python", "write a name such as numpy or xml.dom");
+      return std::nullopt;
+    }
+    if (end == std::string_view::npos) return text;
+    rest.remove_prefix(end + 1);
+  }
+}
+
 std::optional<Tier> read_tier(const Spot& at) {
   const auto word = read_choice(at, kTiers);
   if (!word) return std::nullopt;
@@ -421,9 +436,10 @@ constexpr Field<Tool> kTool[] = {
      read_fetch_methods},
     {"screen", kScreenValue, "What is done with code that looks dangerous.",
      add_to<&Tool::screen, read_screen>},
-    {"warm", kSwitchValue, "Fork from a prepared interpreter.", into<&Tool::warm, read_switch>},
-    {"preload", kTextsValue, "Modules that the prepared interpreter has imported.",
-     into<&Tool::preload, read_list<read_name>>},
+    {"warm", kSwitchValue, "An interpreter that has started already waits for the call.",
+     into<&Tool::warm, read_switch>},
+    {"preload", kTextsValue, "Modules of Python that it has imported.",
+     into<&Tool::preload, read_list<read_module>>},
     {"irreversible", kSwitchValue, "It cannot be undone: asks for an idempotency key and approval.",
      into<&Tool::irreversible, read_switch>},
     {"approval", R"({"$ref": "#/$defs/approval"})", "People who must agree first.",
@@ -482,7 +498,8 @@ constexpr Belongs kBelongs[] = {
     {"rows", [](const Tool& tool) { return uses(tool, Builtin::sql); }, "tools with `use: sql`"},
     {"screen", runs_code, "tools that run code: run_python, run_javascript, run_shell"},
     {"warm", runs_code, "tools that run code: run_python, run_javascript, run_shell"},
-    {"preload", runs_code, "tools that run code: run_python, run_javascript, run_shell"},
+    {"preload", [](const Tool& tool) { return uses(tool, Builtin::run_python); },
+     "tools with `use: run_python`"},
 };
 
 void check_shape(const Spot& at, const Tool& tool) {

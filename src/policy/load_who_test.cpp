@@ -28,7 +28,7 @@ TEST(PolicySections, MistakesAboutCallersAndTheRestAreNamed) {
        "f:2:59: lockout.by: the list is empty, and so nobody would ever be locked out (write "
        "[caller, address], or leave `lockout` out)"},
       {kVersion "credentials: {c: {from: hunter2, inject: bearer, to: [a.b]}}\n",
-       R"(f:2:25: credentials.c.from: this does not say where the secret comes from (write "file:/PATH" or "env:NAME"; the secret itself is never in the file))"},
+       R"(f:2:25: credentials.c.from: this does not say where the secret comes from (write "file:/PATH", "env:NAME", "command:/PATH WORD" or "vault:PATH#FIELD"; the secret itself is never in the file))"},
       {kVersion "audit: {price: {cpu_hour: -1}}\n",
        "f:2:27: audit.price.cpu_hour: a number is wanted here, and this is '-1' (write a number "
        "from 0 in plain digits, such as 0.05)"},
@@ -58,6 +58,20 @@ TEST(PolicySections, MistakesAboutCallersAndTheRestAreNamed) {
                 "\n",
        "f:2:18: credentials.c: the credential says neither how it is sent nor where the tool finds "
        "it (write inject: bearer, or env: NAME)"},
+      {kVersion "credentials: {c: {from: \"env:X\", env: LD_PRELOAD, to: [a.b]}}\n",
+       "f:2:39: credentials.c.env: 'LD_PRELOAD' is a variable that the cell itself needs (write "
+       "the "
+       "one in which the tool looks for its key)"},
+      {kVersion "credentials: {c: {from: \"env:X\", env: https_proxy, to: [a.b]}}\n",
+       "f:2:39: credentials.c.env: 'https_proxy' is a variable that the cell itself needs (write "
+       "the one in which the tool looks for its key)"},
+      {kVersion "credentials: {c: {from: \"env:X\", inject: \"header:Range\", to: [a.b]}}\n",
+       "f:2:42: credentials.c.inject: 'header:Range' is not a way to send a secret (write bearer, "
+       "basic, basic:USER, header:NAME, query:NAME, or password for postgres)"},
+      {kVersion
+       "credentials: {c: {from: \"env:X\", inject: \"header:Proxy-Authorization\", to: [a.b]}}\n",
+       "f:2:42: credentials.c.inject: 'header:Proxy-Authorization' is not a way to send a secret "
+       "(write bearer, basic, basic:USER, header:NAME, query:NAME, or password for postgres)"},
   };
   expect_problems(kRows);
 }

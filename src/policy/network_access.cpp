@@ -22,6 +22,90 @@ std::vector<std::string> narrowed_paths(const HttpRequestRule& request, const Ur
   return {path.substr(0, path.rfind('/') + 1)};
 }
 
+// How the secrets that programs look for in a variable begin, so that a library which checks the
+// form of its key takes the placeholder for one.
+std::string usual_shape(std::string_view variable) {
+  constexpr std::pair<std::string_view, std::string_view> kShapes[] = {
+      {"GITHUB_TOKEN", "ghp_"},
+      {"GH_TOKEN", "ghp_"},
+      {"GITLAB_TOKEN", "glpat-"},
+      {"OPENAI_API_KEY", "sk-"},
+      {"ANTHROPIC_API_KEY", "sk-ant-api03-"},
+      {"HF_TOKEN", "hf_"},
+      {"NPM_TOKEN", "npm_"},
+      {"PYPI_TOKEN", "pypi-"},
+      {"SLACK_BOT_TOKEN", "xoxb-"},
+      {"STRIPE_API_KEY", "sk_test_"},
+      {"REPLICATE_API_TOKEN", "r8_"},
+      {"GROQ_API_KEY", "gsk_"},
+      {"SENDGRID_API_KEY", "SG."},
+      {"DIGITALOCEAN_TOKEN", "dop_v1_"},
+      {"LINEAR_API_KEY", "lin_api_"},
+      {"NOTION_TOKEN", "ntn_"},
+      {"VAULT_TOKEN", "hvs."},
+      {"TAILSCALE_AUTHKEY", "tskey-auth-"}};
+  for (const auto& [name, shape] : kShapes)
+    if (name == variable) return std::string(shape);
+  return {};
+}
+
+GrantPlace place_of(std::string_view way) {
+  constexpr std::pair<std::string_view, GrantPlace> kWays[] = {{"bearer", GrantPlace::bearer},
+                                                               {"basic", GrantPlace::basic},
+                                                               {"header", GrantPlace::header},
+                                                               {"query", GrantPlace::query},
+                                                               {"password", GrantPlace::password}};
+  for (const auto& [name, place] : kWays)
+    if (name == way) return place;
+  return GrantPlace::placeholder;
+}
+
+EgressGrant grant_of(const Credential& credential) {
+  const std::size_t colon = credential.inject.find(':');
+  EgressGrant grant{
+      .credential = credential.name,
+      .to = {},
+      .methods = credential.methods,
+      .paths = credential.paths,
+      .place = place_of(std::string_view(credential.inject).substr(0, colon)),
+      .field = colon == std::string::npos ? "" : credential.inject.substr(colon + 1),
+      .variable = credential.env,
+      .shape = credential.shape.empty() ? usual_shape(credential.env) : credential.shape,
+      .places = credential.places,
+      .uses = credential.uses.value_or(0),
+      .expires = credential.expires.value_or(Duration{})};
+  grant.to.reserve(credential.to.size());
+  for (const HostRule& to : credential.to)
+    grant.to.push_back(
+        {.host = to.host.to_text(), .port = to.port, .scheme = scheme_of(to.scheme)});
+  return grant;
+}
+
+// A tool that uses a credential may reach its hosts, for what the credential is for.
+void add_credential(const Credential& credential, EgressRules& rules) {
+  std::size_t index = 0;
+  for (const HostRule& to : credential.to)
+    rules.allow.push_back(
+        {.host = to.host.to_text(),
+         .port = to.port,
+         .scheme = scheme_of(to.scheme),
+         .internal = to.internal,
+         .inspect = to.scheme == "https",
+         .address = to.address,
+         .methods = credential.methods,
+         .paths = credential.paths,
+         .id = "credentials." + credential.name + ".to[" + std::to_string(index++) + "]"});
+  rules.grants.push_back(grant_of(credential));
+}
+
+bool is_for(const Credential& credential, const EgressRule& rule) {
+  const auto name = HostName::parse(rule.host);
+  return name && std::ranges::any_of(credential.to, [&](const HostRule& to) {
+           return to.host.matches(*name) && to.port == rule.port &&
+                  scheme_of(to.scheme) == rule.scheme;
+         });
+}
+
 std::optional<EgressRule> request_rule(const Tool& tool) {
   if (tool.kind != ToolKind::http) return std::nullopt;
   const auto url = fixed_part(tool.http);
@@ -30,7 +114,11 @@ std::optional<EgressRule> request_rule(const Tool& tool) {
                   .port = url->port(),
                   .scheme = scheme_of(url->scheme()),
                   .id = "tools." + tool.name + ".http"};
-  if (rule.scheme == EgressScheme::http) {
+  rule.inspect = rule.scheme == EgressScheme::https &&
+                 std::ranges::any_of(tool.granted, [&](const Credential& credential) {
+                   return is_for(credential, rule);
+                 });
+  if (rule.scheme == EgressScheme::http || rule.inspect) {
     rule.methods = {tool.http.method};
     rule.paths = narrowed_paths(tool.http, *url);
   }
@@ -68,6 +156,8 @@ EgressRules network_access(const Ceiling& ceiling, const Tool& tool) {
     for (EgressRule& rule : rules.allow)
       if (rule.scheme == EgressScheme::http && rule.methods.empty())
         rule.methods = fetch_methods(tool);
+  for (const Credential& credential : tool.granted)
+    add_credential(credential, rules);
   if (auto rule = request_rule(tool)) rules.allow.push_back(std::move(*rule));
   rules.deny.reserve(tool.network.deny.size() + ceiling.deny_hosts.size());
   for (const auto* denied : {&tool.network.deny, &ceiling.deny_hosts})
@@ -77,7 +167,23 @@ EgressRules network_access(const Ceiling& ceiling, const Tool& tool) {
   rules.connections = tool.network.connections.value_or(rules.connections);
   rules.upload = tool.network.upload.value_or(rules.upload);
   rules.download = tool.network.download.value_or(rules.download);
+  rules.time = tool.network.time.value_or(rules.time);
   return rules;
+}
+
+ReaderSettings reader_settings(const Rules& rules, std::string revoked) {
+  std::map<std::string_view, const Credential*> used;
+  for (const auto& [name, tool] : rules.tools)
+    for (const Credential& credential : tool.granted)
+      used.emplace(credential.name, &credential);
+  ReaderSettings settings{
+      .sources = {}, .revoked = std::move(revoked), .vault = rules.vault.value_or(VaultSettings{})};
+  settings.sources.reserve(used.size());
+  for (const auto& [name, credential] : used)
+    settings.sources.push_back({.name = credential->name,
+                                .from = credential->from,
+                                .refresh = credential->refresh.value_or(std::chrono::minutes(1))});
+  return settings;
 }
 
 }  // namespace sallyport

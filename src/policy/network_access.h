@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "credential/settings.h"
 #include "egress/rules.h"
 #include "input/url.h"
 #include "policy/rules.h"
@@ -20,6 +21,11 @@ namespace sallyport {
 // tool lists: these may say more about the same host, such as its address. Where requests can be
 // seen, it has the method and the path of the tool, and no others. Nothing allowed: the tool has
 // its own loopback only.
+//
+// The hosts of its credentials are rules too, "credentials.NAME.to[0]", and looked into.
 [[nodiscard]] EgressRules network_access(const Ceiling& ceiling, const Tool& tool);
+
+// Where the credentials are that some tool uses. `revoked`: see ReaderSettings.
+[[nodiscard]] ReaderSettings reader_settings(const Rules& rules, std::string revoked);
 
 }  // namespace sallyport

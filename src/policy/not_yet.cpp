@@ -11,9 +11,6 @@ constexpr NotYet kNotYet[] = {
      }},
     {"dangerously_share_network", "the network of this machine",
      [](const Tool& tool) { return tool.share_network; }},
-    {"credentials", "credentials", [](const Tool& tool) { return !tool.credentials.empty(); }},
-    {"warm", "warm cells", [](const Tool& tool) { return tool.warm; }},
-    {"preload", "warm cells", [](const Tool& tool) { return !tool.preload.empty(); }},
 };
 
 }  // namespace

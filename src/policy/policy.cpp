@@ -43,8 +43,12 @@ constexpr Field<Rules> kPolicy[] = {
     {"ceiling", R"({"$ref": "#/$defs/ceiling"})", "What nothing may exceed.", read_ceiling},
     {"tools", R"({"type": "object", "additionalProperties": {"$ref": "#/$defs/tool"}})",
      "What may be called.", read_tools},
+    {"vault", R"({"$ref": "#/$defs/vault"})", "The Vault that credentials may come from.",
+     read_vault},
     {"credentials", R"({"type": "object", "additionalProperties": {"$ref": "#/$defs/credential"}})",
      "Secrets that tools may use.", read_credentials},
+    {"pool", R"({"$ref": "#/$defs/pool"})", "Cells that are made before their calls come.",
+     read_pool},
     {"audit", R"({"$ref": "#/$defs/audit"})", "What is recorded of calls.", read_audit},
     {"tests", R"({"type": "array", "items": {"$ref": "#/$defs/test"}})",
      "Calls and what must be decided about them; `sallyport policy test` runs them.", read_tests},
@@ -126,6 +130,10 @@ PolicyResult compile_policy(const Node& root, std::string_view file) try {
   Notes notes{.file = std::string(file), .problems = {}, .warnings = {}};
   json::value meaning;
   read_section<Rules>(Spot(root, notes, &meaning), kPolicy, *rules);
+  for (auto& [name, tool] : rules->tools)
+    for (const std::string& credential : tool.credentials)
+      if (const auto found = rules->credentials.find(credential); found != rules->credentials.end())
+        tool.granted.push_back(found->second);
   check_rules(root, *rules, notes);
   put_in_order(notes.problems);
   if (!notes.problems.empty()) return std::unexpected(std::move(notes.problems));

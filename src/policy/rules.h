@@ -13,6 +13,7 @@
 
 #include "base/glob.h"
 #include "base/json.h"
+#include "credential/settings.h"
 #include "input/command_rules.h"
 #include "input/host.h"
 #include "input/schema.h"
@@ -118,11 +119,28 @@ struct HostRule {
   Place place;
 };
 
+// A secret that a tool may use without seeing it.
+struct Credential {
+  std::string name;
+  Place place;
+  std::string from;    // "file:/PATH", "env:NAME", "command:/PATH WORD…", "vault:PATH#FIELD"
+  std::string inject;  // as the policy has it: "bearer", "header:X-Key"; empty: by placeholder only
+  std::string env;     // the variable with the placeholder
+  std::string shape;   // how that begins
+  std::vector<std::string> places{};  // where it may stand: "header:NAME", "query:NAME"
+  std::vector<HostRule> to;
+  std::vector<std::string> methods, paths;
+  std::optional<unsigned> uses;     // of one call
+  std::optional<Duration> expires;  // after the call has begun
+  std::optional<Duration> refresh;  // how often the source is looked at
+};
+
 struct NetworkRules {
   std::vector<HostRule> allow;  // empty: no network
   std::vector<HostPattern> deny;
   std::optional<unsigned> requests, connections;
   std::optional<ByteSize> upload, download;
+  std::optional<Duration> time;  // of one connection
 };
 
 enum class Tier { inline_call, thread, process, wasm, container, vm };
@@ -247,6 +265,7 @@ struct Tool {
   bool irreversible = false;
   std::optional<ApprovalRule> approval;
   std::vector<std::string> credentials;
+  std::vector<Credential> granted;  // the same, as `credentials` of the policy describes them
   OutputRules output;
   std::string database;
   TableRules tables;
@@ -257,17 +276,18 @@ struct Tool {
   [[nodiscard]] const Argument* find_argument(std::string_view name) const;
 };
 
-struct Credential {
-  std::string name;
-  Place place;
-  std::string from, inject, env;
-  std::vector<HostPattern> to;
-  std::vector<std::string> methods, paths;
-};
-
 struct AuditRules {
   std::string arguments = "redacted";
   std::map<std::string, double> price;
+};
+
+// Cells that are made before their calls come, for each class of them (see launch/cell_pool.h).
+struct PoolRules {
+  unsigned min = 0;         // kept ready for as long as the service runs, once there was a call
+  unsigned max = 32;        // never more than this; 0: nothing is made ahead of need
+  ByteSize memory = 1_GiB;  // of all cells that wait, of all classes
+  Duration idle = std::chrono::seconds{60};  // without a call, until the spare ones go
+  bool operator==(const PoolRules&) const = default;
 };
 
 // One policy unit test.
@@ -297,7 +317,9 @@ struct Rules {
   Tool defaults;  // what a tool has that says nothing; every tool below holds it already
   Ceiling ceiling;
   std::map<std::string, Tool, std::less<>> tools;
+  std::optional<VaultSettings> vault;  // where credentials may come from
   std::map<std::string, Credential, std::less<>> credentials;
+  PoolRules pool;
   AuditRules audit;
   std::vector<PolicyTest> tests;
 };

@@ -132,7 +132,6 @@ TEST(ToolDefinitions, ModelsAreNotOfferedWhatIsAlwaysRefused) {
     return all[0].at("unavailable").as_array().empty();
   };
   EXPECT_TRUE(offered([](Tool&) {}));
-  EXPECT_FALSE(offered([](Tool& tool) { tool.warm = true; }));
   EXPECT_FALSE(offered([](Tool& tool) { tool.share_network = true; }));
   EXPECT_FALSE(offered([](Tool& tool) { tool.irreversible = true; }));
   EXPECT_FALSE(offered([](Tool& tool) { tool.approval.emplace(); }));

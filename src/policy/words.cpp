@@ -30,4 +30,16 @@ std::vector<std::string> host_texts(const std::vector<HostPattern>& hosts) {
   return each_text(hosts, [](const HostPattern& host) { return host.to_text(); });
 }
 
+std::vector<std::string> host_texts(const std::vector<HostRule>& hosts) {
+  return each_text(hosts, [](const HostRule& rule) {
+    std::string text = rule.host.to_text();
+    if (rule.scheme != "https" || rule.port != 443)
+      text.append(":").append(std::to_string(rule.port));
+    if (rule.scheme != "https") text.append(" by ").append(rule.scheme);
+    if (!rule.address.empty()) text.append(" at ").append(rule.address);
+    if (rule.internal) text.append(", also at an internal address");
+    return text;
+  });
+}
+
 }  // namespace sallyport

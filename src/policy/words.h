@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "input/host.h"
+#include "policy/rules.h"
 
 namespace sallyport {
 
@@ -27,5 +27,7 @@ template <class Range, class Text>
 }
 
 [[nodiscard]] std::vector<std::string> host_texts(const std::vector<HostPattern>& hosts);
+// With all that tells two hosts of a credential apart.
+[[nodiscard]] std::vector<std::string> host_texts(const std::vector<HostRule>& hosts);
 
 }  // namespace sallyport

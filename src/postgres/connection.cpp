@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "postgres/scram.h"
+#include "credential/scram.h"
 
 namespace sallyport {
 namespace {

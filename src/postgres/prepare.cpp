@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "postgres/scram.h"
+#include "credential/scram.h"
 
 namespace sallyport {
 namespace {

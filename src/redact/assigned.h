@@ -30,14 +30,15 @@ struct Assigned {
 };
 
 // What was read of a name and of the sign behind it. Many anchors may lie within one name, and what
-// follows is the same for all of them. It has no views, as the buffer may move.
+// follows is the same for all of them.
 struct SeenName {
   Found name;
   std::size_t word_end = 0;   // of its first word: some names have two
   std::size_t signs_end = 0;  // of quotes, brackets and stars behind it
   std::size_t depends = 0;    // on so much of the text; 0: nothing is known
 
-  Assigned assigned;  // but for the name and the end of the value; no value: none is given
+  // No value: none is given. The end of the value and views of the text are those of the last look.
+  Assigned assigned;
   bool env_line = false;
   Found quote;                   // that begins the value, if it is quoted
   std::size_t quote_search = 0;  // the quote that ends it does not stand before this

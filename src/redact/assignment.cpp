@@ -7,10 +7,6 @@ namespace {
 
 constexpr std::size_t kLongestName = 64, kMostBlanks = 16, kLongestType = 40, kLongestQuote = 4;
 
-constexpr bool is_name(char c) {
-  return is_alnum(c) || c == '_' || c == '-' || c == '.';
-}
-
 std::size_t skip_blanks(const Sight& sight, std::size_t i) {
   const std::size_t end = std::min(i + kMostBlanks, sight.text.size());
   while (i < end && is_blank(sight.text[i]))
@@ -19,7 +15,6 @@ std::size_t skip_blanks(const Sight& sight, std::size_t i) {
 }
 
 std::size_t skip_name(const Sight& sight, std::size_t i) {
-  static constexpr CharClass kName{table_of(is_name), run_of::kName};
   return std::min(i + kLongestName, sight.run_end(i, kName));
 }
 
@@ -137,7 +132,7 @@ bool is_same_name(const Sight& sight, const SeenName& seen, std::size_t end) {
   const std::size_t begin = seen.name.begin;
   return seen.depends > 0 && seen.depends <= sight.text.size() && seen.name.end == end &&
          begin <= sight.at && sight.at <= seen.word_end && sight.at - begin <= kLongestName &&
-         (begin == 0 || !is_name(sight.text[begin - 1])) &&
+         (begin == 0 || !kName(sight.text[begin - 1])) &&
          seen.signs_end <= sight.after + kLongestName;
 }
 
@@ -188,7 +183,7 @@ std::size_t value_begin(const Sight& sight, SeenName& seen) {
 void read_name(const Sight& sight, std::size_t word_end, std::size_t end, SeenName& seen) {
   seen = {};
   std::size_t begin = sight.at;
-  while (begin > 0 && sight.at - begin < kLongestName && is_name(sight.text[begin - 1]))
+  while (begin > 0 && sight.at - begin < kLongestName && kName(sight.text[begin - 1]))
     --begin;
   seen.name = {begin, end};
   seen.word_end = word_end;
@@ -209,29 +204,21 @@ void read_name(const Sight& sight, std::size_t word_end, std::size_t end, SeenNa
 
 }  // namespace
 
-bool may_assign(char last, char next) {
-  // More of the name, or what skip_sign() and those before it go on with.
-  static constexpr CharTable kNext = table_of([](char c) {
-    return is_name(c) || is_quote(c) || is_blank(c) || std::string_view("\\]*=!:>(").contains(c);
-  });
-  return !is_name(last) || kNext[static_cast<unsigned char>(next)];
-}
-
-std::optional<Assigned> assigned_value(const Sight& sight) {
+const Assigned* assigned_value(const Sight& sight) {
   const std::size_t word_end = skip_name(sight, sight.at);
   std::size_t i = word_end;
   // An anchor of two words: the name goes on behind the second.
   if (i + 1 < sight.after && is_blank(sight.text[i])) i = skip_name(sight, sight.after);
   // Longer than names are: no sign follows.
-  if (i >= sight.text.size() || is_name(sight.text[i])) return std::nullopt;
+  if (i >= sight.text.size() || kName(sight.text[i])) return nullptr;
 
   SeenName& seen = sight.recall->seen_name();
   if (!is_same_name(sight, seen, i)) read_name(sight, word_end, i, seen);
-  if (seen.assigned.value.begin == 0) return std::nullopt;
-  Assigned assigned = seen.assigned;
+  Assigned& assigned = seen.assigned;
+  Found& value = assigned.value;
+  if (value.begin == 0) return nullptr;
   assigned.name = sight.text.substr(seen.name.begin, i - seen.name.begin);
   assigned.behind = i > sight.after ? sight.text.substr(sight.after, i - sight.after) : "";
-  Found& value = assigned.value;
   if (assigned.quoted) {
     const Found& quote = seen.quote;
     value.end = quoted_end(sight, sight.text.substr(quote.begin, quote.end - quote.begin),
@@ -243,10 +230,10 @@ std::optional<Assigned> assigned_value(const Sight& sight) {
                              ? !sight.open && !sight.marker
                              : sight.text[end] == '\n' || sight.text[end] == '\r';
   }
-  if (value.begin >= value.end) return std::nullopt;
+  if (value.begin >= value.end) return nullptr;
   // The rest of the value has been redacted already.
-  if (sight.marker && value.end == sight.text.size()) return std::nullopt;
-  return assigned;
+  if (sight.marker && value.end == sight.text.size()) return nullptr;
+  return &assigned;
 }
 
 }  // namespace sallyport

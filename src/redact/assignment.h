@@ -2,18 +2,25 @@
 // <name>value</name>, --name value, name("value").
 #pragma once
 
-#include <optional>
-
 #include "redact/assigned.h"
 #include "redact/sight.h"
 
 namespace sallyport {
 
-// The value that the name at the anchor is given; none if the text is not of such a form.
-[[nodiscard]] std::optional<Assigned> assigned_value(const Sight& sight);
+// The value that the name at the anchor is given; null if the text is not of such a form. What is
+// pointed to is part of what is remembered of the name.
+[[nodiscard]] const Assigned* assigned_value(const Sight& sight);
 
-// Whether that may be found at all where an anchor that ends with `last` is followed by `next`.
-[[nodiscard]] bool may_assign(char last, char next);
+constexpr bool is_name(char c) {
+  return is_alnum(c) || c == '_' || c == '-' || c == '.';
+}
+inline constexpr CharClass kName{table_of(is_name), run_of::kName};
+
+// What may follow a part of a name if it is given a value: more of the name, or what a value is
+// given with.
+inline constexpr CharTable kBehindName = table_of([](char c) {
+  return is_name(c) || is_quote(c) || is_blank(c) || std::string_view("\\]*=!:>(").contains(c);
+});
 
 // Whether the value that assigned_value() has just found looks like a secret, given its name's kind
 // (check::kPassword, check::kStrong); not what a program or a person writes where no secret stands:

@@ -5,7 +5,6 @@
 #include "redact/assignment.h"
 #include "redact/checks.h"
 #include "redact/credentials.h"
-#include "redact/places.h"
 
 namespace sallyport {
 namespace {
@@ -23,7 +22,7 @@ bool is_plain_word(std::string_view text) {
              text, [](char c) { return is_letter(c) || std::string_view("_-.()=:").contains(c); });
 }
 
-constexpr bool is_name(char c) {
+constexpr bool is_word(char c) {
   return is_alnum(c) || c == '_';
 }
 
@@ -39,18 +38,16 @@ bool passes(const Sight& sight, const Found& found, unsigned checks) {
   return true;
 }
 
-bool has_counted(const Sight& sight, std::size_t begin, const Counted& counted) {
-  return sight.run_end(begin, counted.chars) - begin >= counted.least;
-}
-
 // Behind the characters that the rule counts, if they are there and its expression may follow.
 std::optional<std::size_t> behind_counted(const Sight& sight, std::size_t begin,
                                           const ReadyRule& ready) {
   if (const auto& counted = ready.counted) {
-    if (!has_counted(sight, begin, *counted)) return std::nullopt;
-    begin += std::min(sight.run_end(begin, counted->chars) - begin, counted->most);
+    const std::size_t length = sight.run_end(begin, counted->chars) - begin;
+    if (length < counted->least) return std::nullopt;
+    begin += std::min(length, counted->most);
   }
-  if (ready.rest_begin && !has_counted(sight, begin, *ready.rest_begin)) return std::nullopt;
+  if (const auto& first = ready.rest_begin)
+    if (sight.run_end(begin, first->chars) - begin < first->least) return std::nullopt;
   return begin;
 }
 
@@ -60,6 +57,8 @@ std::optional<Found> token_at(const Sight& sight, const ReadyRule& ready) {
   if (!counted) return std::nullopt;
   Found whole{sight.at, *counted}, found = whole;
   if (ready.rest) {
+    const auto next = static_cast<unsigned char>(sight[*counted]);
+    if (next < ready.first.least || next > ready.first.most) return std::nullopt;
     re2::StringPiece groups[2];
     const int count = ready.rest->NumberOfCapturingGroups() > 0 ? 2 : 1;
     if (!ready.rest->Match({sight.text.data(), sight.text.size()}, *counted, sight.text.size(),
@@ -91,9 +90,9 @@ std::optional<Found> token_at(const Sight& sight, const ReadyRule& ready) {
 std::optional<Found> context_at(const Sight& sight, const ReadyRule& ready) {
   const unsigned checks = ready.rule->checks;
   if ((checks & check::kWholeWord) != 0 &&
-      ((sight.at > 0 && is_name(sight.text[sight.at - 1])) || is_name(sight[sight.after])))
+      ((sight.at > 0 && is_word(sight.text[sight.at - 1])) || is_word(sight[sight.after])))
     return std::nullopt;
-  const auto assigned = assigned_value(sight);
+  const Assigned* const assigned = assigned_value(sight);
   if (!assigned) return std::nullopt;
   const std::size_t begin = assigned->value.begin;
   const auto counted = behind_counted(sight, begin, ready);
@@ -118,15 +117,9 @@ std::optional<Found> context_at(const Sight& sight, const ReadyRule& ready) {
   return found;
 }
 
-// authorization, tokenizer, keyboard
-bool word_goes_on(char last, char next) {
-  return ((is_lower(last) && is_lower(next)) || (is_upper(last) && is_upper(next))) &&
-         to_lower(next) != 's';
-}
-
 std::optional<Found> assignment_at(const Sight& sight, const ReadyRule& ready) {
   if (word_goes_on(sight.text[sight.after - 1], sight[sight.after])) return std::nullopt;
-  const auto assigned = assigned_value(sight);
+  const Assigned* const assigned = assigned_value(sight);
   if (!assigned) return std::nullopt;
   const Found& value = assigned->value;
   // It would change nothing, unless it goes on behind what is taken out already.
@@ -170,29 +163,13 @@ std::optional<Found> looked_at(const Sight& sight, const ReadyRule& ready) {
 
 }  // namespace
 
-bool may_go_on(const ReadyRule& ready, std::string_view text, std::size_t end) {
-  if (end >= text.size() || end == 0) return true;
-  const char last = text[end - 1], next = text[end];
-  switch (ready.rule->kind) {
-    case RuleKind::token:
-      return !ready.counted || ready.counted->least == 0 || ready.counted->chars(next);
-    case RuleKind::context:
-      return may_assign(last, next);
-    case RuleKind::assignment:
-      return !word_goes_on(last, next) && may_assign(last, next);
-    case RuleKind::email:
-      return may_be_domain(text.substr(end));
-    default:
-      return true;
-  }
-}
-
 std::optional<Found> rule_at(const Sight& sight, const ReadyRule& ready) {
-  const bool place = ready.rule->group != RedactionGroup::secrets;
-  const auto found = looked_at(sight, ready);
-  // Beside a marker it may be the rest of something longer, which was not a place.
-  if (place && found && sight.marker && found->end == sight.text.size()) return std::nullopt;
-  return place && sight.after_marker ? std::nullopt : found;
+  auto found = looked_at(sight, ready);
+  // Beside a marker a place may be the rest of something longer, which was none.
+  if (found && ready.rule->group != RedactionGroup::secrets &&
+      (sight.after_marker || (sight.marker && found->end == sight.text.size())))
+    found.reset();
+  return found;
 }
 
 std::optional<Found> more_at(const Sight& sight, const ReadyRule& ready) {

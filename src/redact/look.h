@@ -3,14 +3,28 @@
 
 #include <optional>
 
+#include "redact/places.h"
 #include "redact/rule_set.h"
 #include "redact/sight.h"
 
 namespace sallyport {
 
+// authorization, tokenizer, keyboard
+[[nodiscard]] constexpr bool word_goes_on(char last, char next) {
+  return ((is_lower(last) && is_lower(next)) || (is_upper(last) && is_upper(next))) &&
+         to_lower(next) != 's';
+}
+
 // Whether rule_at() may find something at an anchor that ends at `end`, as far as the text is
 // known.
-[[nodiscard]] bool may_go_on(const ReadyRule& ready, std::string_view text, std::size_t end);
+[[nodiscard]] inline bool may_go_on(const Expression& expression, std::string_view text,
+                                    std::size_t end) {
+  if (end >= text.size() || end == 0) return true;
+  if (expression.follow != nullptr && !(*expression.follow)[static_cast<unsigned char>(text[end])])
+    return false;
+  if (expression.kind == RuleKind::assignment) return !word_goes_on(text[end - 1], text[end]);
+  return expression.kind != RuleKind::email || may_be_domain(text.substr(end));
+}
 
 [[nodiscard]] std::optional<Found> rule_at(const Sight& sight, const ReadyRule& ready);
 

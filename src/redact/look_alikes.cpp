@@ -97,6 +97,11 @@ bool speaks_about(const Assigned& assigned) {
   }
   static constexpr std::string_view kPages[] = {"next", "page", "continuation", "max_tok",
                                                 "cancellation"};
+  static constexpr CharTable kFirst = table_of([](char c) {
+    return std::ranges::any_of(kPages,
+                               [&](std::string_view page) { return page[0] == to_lower(c); });
+  });
+  if (assigned.name.empty() || !kFirst[static_cast<unsigned char>(assigned.name[0])]) return false;
   return std::ranges::any_of(
       kPages, [&](std::string_view page) { return begins_caseless(assigned.name, page); });
 }
@@ -109,6 +114,9 @@ bool is_expression(std::string_view value, const Makeup& makeup) {
 }
 
 bool is_path_or_url(std::string_view value) {
+  static constexpr CharTable kFirst =
+      table_of([](char c) { return std::string_view("hH./~").contains(c); });
+  if (!kFirst[static_cast<unsigned char>(value[0])]) return false;
   if (begins_caseless(value, "http://") || begins_caseless(value, "https://")) return true;
   if (value.starts_with("./") || value.starts_with("../") || value.starts_with("~/")) return true;
   return value.starts_with('/') && (value.size() < 24 || !has_entropy(value, 4.2));

@@ -14,9 +14,8 @@ namespace {
 constexpr std::string_view kPlaceholders[] = {
     "your-",    "your_",     "yourapi",   "yourtoken", "my-api-key", "insert", "placeholder",
     "changeme", "change-me", "change_me", "redacted",  "example",    "dummy"};
-constexpr std::string_view kJoints[] = {"::", "->"};
 
-// The beginnings of those words, and the joints: each has a bit.
+// The beginnings of those words: each has a bit.
 constexpr std::size_t kBeginning = 4, kMostBeginnings = 16;
 struct Sequences {
   std::array<std::string_view, kMostBeginnings> all{};
@@ -24,8 +23,6 @@ struct Sequences {
 };
 constexpr Sequences kSequences = [] {
   Sequences made;
-  for (const std::string_view joint : kJoints)
-    made.all[made.count++] = joint;
   for (const std::string_view word : kPlaceholders) {
     const std::string_view beginning = word.substr(0, kBeginning);
     if (std::ranges::find(made.all, beginning) == made.all.end())
@@ -33,7 +30,6 @@ constexpr Sequences kSequences = [] {
   }
   return made;
 }();
-constexpr unsigned kJointBits = (1u << std::size(kJoints)) - 1;
 
 // Of a character: of which sequences it is the first, second, third or fourth character, each in a
 // lane of its own, and above them its kinds. In one word, so that it takes few instructions.
@@ -42,7 +38,6 @@ constexpr std::size_t kLane = kSequences.count, kKinds = kBeginning * kLane;
 constexpr Signs lane(std::size_t number) {
   return ((Signs{1} << kLane) - 1) << (number * kLane);
 }
-constexpr Signs kAllKinds = Signs{made_of::kAll} << kKinds;
 static_assert(kKinds + std::bit_width(made_of::kAll) <= 64);
 
 constexpr unsigned kinds_of(char c) {
@@ -83,19 +78,40 @@ Signs signs_of(char c) {
   return kSigns[static_cast<unsigned char>(c)];
 }
 
+// Without a branch in the loop, so that it takes many characters at once.
+bool has_pair(std::string_view text, char first, char second) {
+  bool found = false;
+  for (std::size_t i = 1; i < text.size(); ++i)
+    found |= text[i - 1] == first && text[i] == second;
+  return found;
+}
+
 }  // namespace
 
 Makeup makeup_of(std::string_view text) {
-  // The kinds of the last character, and which sequences it and those before it are the beginning
-  // of: shifted by a lane, what has begun meets what would go on with it.
-  Signs last = 0, all = 0;
+  Signs any = 0;
+  for (const char c : text)
+    any |= signs_of(c);
+  Makeup makeup{.kinds = static_cast<unsigned>(any >> kKinds)};
+  makeup.joint = (makeup.has(made_of::kColon) && has_pair(text, ':', ':')) ||
+                 (makeup.has(made_of::kHyphen) && has_pair(text, '-', '>'));
+  // Words all of whose first characters are there, wherever they are.
+  const Signs two = any & any >> kLane;
+  if ((two & two >> 2 * kLane & lane(0)) == 0) return makeup;
+  // Which words four characters in a row begin: in the first lane stands what is left of the first,
+  // and of the others what was shifted there. Nothing waits for the character before it.
+  static_assert(kBeginning == 4);
+  Signs all = 0, before = 0, pair_before = 0, pair = 0;
   for (const char c : text) {
-    last = (last << kLane | lane(0) | kAllKinds) & signs_of(c);
-    all |= last;
+    const Signs now = signs_of(c);
+    const Signs both = before & now >> kLane;
+    all |= pair_before & both >> 2 * kLane;
+    pair_before = pair;
+    pair = both;
+    before = now;
   }
-  return {.kinds = static_cast<unsigned>(all >> kKinds),
-          .joint = (all >> kLane & kJointBits) != 0,
-          .like_placeholder = (all & lane(kBeginning - 1)) != 0};
+  makeup.like_placeholder = (all & lane(0)) != 0;
+  return makeup;
 }
 
 bool has_placeholder(std::string_view text) {

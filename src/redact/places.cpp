@@ -34,15 +34,18 @@ constexpr bool is_file_name(char c) {
   return is_alnum(c) || c == '_' || c == '-' || c == '.' || c == '+' || c == '@' || c == '~' ||
          static_cast<unsigned char>(c) >= 0x80;
 }
-constexpr bool is_local(char c) {
+
+// Hostile text has many at signs and colons: what stands around them is told by a table.
+template <auto kIs>
+bool in_table(char c) {
+  static constexpr CharTable kTable = table_of(kIs);
+  return kTable[static_cast<unsigned char>(c)];
+}
+constexpr auto is_local = in_table<[](char c) {
   return is_alnum(c) || c == '.' || c == '_' || c == '%' || c == '+' || c == '-';
-}
-constexpr bool is_domain(char c) {
-  return is_alnum(c) || c == '-' || c == '.';
-}
-constexpr bool is_address(char c) {
-  return is_hex(c) || c == ':' || c == '.';
-}
+}>;
+constexpr auto is_domain = in_table<[](char c) { return is_alnum(c) || c == '-' || c == '.'; }>;
+constexpr auto is_address = in_table<[](char c) { return is_hex(c) || c == ':' || c == '.'; }>;
 
 char before(const Sight& sight) {
   return sight.at > 0 ? sight.text[sight.at - 1] : '\0';
@@ -117,8 +120,11 @@ std::size_t email_begin(std::string_view text, std::size_t end) {
 
 bool may_be_domain(std::string_view text) {
   if (!text.empty() && !is_alnum(text[0])) return false;
-  const auto end = std::ranges::find_if_not(text, is_domain);
-  return end == text.end() || std::ranges::find(text.begin(), end, '.') != end;
+  for (const char c : text) {
+    if (c == '.') return true;
+    if (!is_domain(c)) return false;
+  }
+  return true;
 }
 
 std::optional<Found> home_dir_at(const Sight& sight) {
@@ -272,10 +278,14 @@ std::optional<Found> email_at(const Sight& sight) {
   while (end > at && !is_alnum(sight.text[end - 1]))
     --end;
   if (sight[end] == '_' || sight[end] == '@') return std::nullopt;
-  const std::string_view domain = sight.text.substr(at + 1, end - at - 1);
-  const std::size_t dot = domain.rfind('.');
-  if (dot == std::string_view::npos || dot == 0 || domain.contains("..")) return std::nullopt;
-  const std::string_view top = domain.substr(dot + 1);
+  std::size_t dot = at;
+  for (std::size_t i = at + 1; i < end; ++i) {
+    if (sight.text[i] != '.') continue;
+    if (dot == i - 1) return std::nullopt;
+    dot = i;
+  }
+  if (dot == at) return std::nullopt;
+  const std::string_view top = sight.text.substr(dot + 1, end - dot - 1);
   if (top.size() < 2 || !std::ranges::all_of(top, is_letter)) return std::nullopt;
   // Units of systemd, files for high-resolution screens.
   for (const std::string_view suffix :
@@ -287,11 +297,7 @@ std::optional<Found> email_at(const Sight& sight) {
       (sight[end] == ':' || sight[end] == '/'))
     return std::nullopt;
   // The login of a URL is not an address of a person.
-  for (std::size_t i = sight.at;
-       i > 2 && sight.at - i < 64 && !is_space(sight.text[i - 1]) && !is_quote(sight.text[i - 1]);
-       --i)
-    if (sight.text[i - 1] == '/' && sight.text[i - 2] == '/' && sight.text[i - 3] == ':')
-      return std::nullopt;
+  if (sight.recall->is_in_url(sight.text, sight.at)) return std::nullopt;
   return Found{sight.at, end};
 }
 

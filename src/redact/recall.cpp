@@ -2,35 +2,27 @@
 
 #include <algorithm>
 
+#include "redact/sight.h"
+
 namespace sallyport {
 
-std::size_t Recall::find_run_end(std::string_view text, std::size_t i, const CharClass& chars) {
-  if (runs_.size() <= chars.number) runs_.resize(chars.number + 1);
+// Looks go on in the order of the text, but what they look at may lie a little further back.
+std::size_t Recall::earlier_run_end(std::string_view text, std::size_t i, const CharClass& chars) {
   Run& run = runs_[chars.number];
-  const auto scan = [&](std::size_t from, std::size_t to) {
-    const char* at = text.data() + from;
-    const char* const end = text.data() + to;
-    while (at < end && chars(*at))
-      ++at;
-    return static_cast<std::size_t>(at - text.data());
-  };
-  if (i >= text.size()) return text.size();
-  if (i < run.begin) {
-    // Looks go on in the order of the text, but what they look at may lie a little further back.
-    const std::size_t stop = std::min(run.begin, text.size());
-    const std::size_t end = scan(i, stop);
-    if (end < stop || stop == text.size()) return end;
-    run.begin = i;
-  } else if (i > run.end) {
-    run = {i, i};
-  }
-  if (run.end < text.size()) run.end = scan(run.end, text.size());
-  return std::min(run.end, text.size());
+  const std::size_t stop = std::min(run.begin, text.size());
+  std::size_t end = i;
+  while (end < stop && chars(text[end]))
+    ++end;
+  if (end < stop || stop == text.size()) return std::min(end, text.size());
+  run.begin = i;
+  return run_end(text, i, chars);
 }
 
 bool Recall::line_has(std::string_view text, std::size_t at, std::string_view word) {
   constexpr std::size_t kFurthest = 200;
-  auto known = std::ranges::find(words_, word, &Word::word);
+  // The words are those of the rules: each has one place.
+  auto known =
+      std::ranges::find(words_, word.data(), [](const Word& row) { return row.word.data(); });
   if (known == words_.end()) known = words_.insert(known, {.word = word});
   std::size_t from = at > kFurthest ? at - kFurthest : 0;
   if (at < known->searched) {
@@ -48,6 +40,21 @@ bool Recall::line_has(std::string_view text, std::size_t at, std::string_view wo
   return at - begin <= kFurthest && !text.substr(known->last, at - known->last).contains('\n');
 }
 
+bool Recall::is_in_url(std::string_view text, std::size_t at) {
+  constexpr std::size_t kFurthest = 64;
+  static constexpr CharTable kEnds = table_of([](char c) { return is_space(c) || is_quote(c); });
+  if (at < url_.searched || at - url_.searched > kFurthest)
+    url_ = {.searched = at - std::min(at, kFurthest), .last = 0};
+  for (; url_.searched < at; ++url_.searched) {
+    const char c = text[url_.searched];
+    if (kEnds[static_cast<unsigned char>(c)])
+      url_.last = 0;
+    else if (c == '/' && text.substr(0, url_.searched + 1).ends_with("://"))
+      url_.last = url_.searched + 1;
+  }
+  return url_.last > 0 && at - url_.last < kFurthest;
+}
+
 bool Recall::is_no_header(std::size_t begin, std::size_t dot) const {
   return no_header_[begin % no_header_.size()] == dot;
 }
@@ -59,6 +66,7 @@ void Recall::note_no_header(std::size_t begin, std::size_t dot) {
 void Recall::forget() {
   std::ranges::fill(runs_, Run{});
   words_.clear();
+  url_ = {};
   no_header_.fill(0);
   seen_name_ = {};
 }

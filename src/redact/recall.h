@@ -40,18 +40,29 @@ inline constexpr std::uint32_t kBareValue = 0, kEnvValue = 1, kToken = 2, kCooki
 // Of one stream. Places are indices into its buffer.
 class Recall {
  public:
+  explicit Recall(std::size_t classes) : runs_(classes) {}
+
   // The first place from `i` on that has no character of the class, or the end of the text.
   [[nodiscard]] std::size_t run_end(std::string_view text, std::size_t i, const CharClass& chars) {
-    if (chars.number < runs_.size()) {
-      const Run& run = runs_[chars.number];
-      if (run.begin <= i && i <= run.end && (run.end >= text.size() || !chars(text[run.end])))
-        return std::min(run.end, text.size());
+    Run& run = runs_[chars.number];
+    if (i > run.end) {
+      if (i >= text.size()) return text.size();
+      run = {i, i};
+    } else if (i < run.begin) {
+      return earlier_run_end(text, i, chars);
     }
-    return find_run_end(text, i, chars);
+    std::size_t end = run.end;
+    while (end < text.size() && chars(text[end]))
+      ++end;
+    run.end = end;
+    return std::min(end, text.size());
   }
 
   // Whether the line up to `at` has the word, at most 200 characters before it.
   [[nodiscard]] bool line_has(std::string_view text, std::size_t at, std::string_view word);
+
+  // Whether `://` stands before `at`, less than 64 characters away, and no blank or quote between.
+  [[nodiscard]] bool is_in_url(std::string_view text, std::size_t at);
 
   // Whether the text from `begin` to `dot` is known not to be base64 of a token's header; and that
   // it is not. What is no header is none without its first bytes, either.
@@ -65,8 +76,8 @@ class Recall {
   void forget();
 
  private:
-  [[nodiscard]] std::size_t find_run_end(std::string_view text, std::size_t i,
-                                         const CharClass& chars);
+  [[nodiscard]] std::size_t earlier_run_end(std::string_view text, std::size_t i,
+                                            const CharClass& chars);
 
   struct Run {
     std::size_t begin = 0, end = 0;  // all characters between are of the class
@@ -79,6 +90,10 @@ class Recall {
 
   std::vector<Run> runs_;  // by class
   std::vector<Word> words_;
+  struct {
+    std::size_t searched = 0;  // up to here
+    std::size_t last = 0;      // behind the last `://` that no blank or quote follows; 0: none
+  } url_;
   SeenName seen_name_;
   std::array<std::size_t, 4> no_header_{};  // by how groups of base64 begin: the last dot
 };

@@ -502,6 +502,29 @@ TEST(Redactor, WorksLinearlyOnHostileText) {
   }
 }
 
+// Where one value goes on through many names, the last of them tells what the others would.
+TEST(Redactor, LooksAtFewOfTheNamesWithinAValue) {
+  for (const std::string_view piece : {"pwd:=", "pass=@", "token:=x1"}) {
+    std::string text = "see ";
+    while (text.size() < 50'000)
+      text.append(piece);
+    // What is not part of the value ends it, and what follows is seen.
+    text.append(" and pwd=hunter2hunter2 /home/a\n");
+    Redactor whole(all_redactions()), bytes(all_redactions());
+    std::string once, pieces;
+    whole.feed(text, once);
+    whole.finish(once);
+    for (std::size_t at = 0; at < text.size(); at += 7)
+      bytes.feed(std::string_view(text).substr(at, 7), pieces);
+    bytes.finish(pieces);
+    EXPECT_EQ(once, pieces);
+    EXPECT_THAT(once, testing::EndsWith("-assignment] and pwd=[REDACTED_SECRET:password-assignment]"
+                                        " [HOME_DIR]\n"));
+    EXPECT_LT(once.size(), 200u) << once.substr(0, 300);
+    EXPECT_LT(whole.looks(), text.size() / 50) << piece;
+  }
+}
+
 TEST(Redactions, AreSharedByThreads) {
   const auto rules = all_redactions();
   Formats formats(12);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "redact/look.h"
@@ -43,12 +44,12 @@ class NearlySorted {
   [[nodiscard]] const Thing& front() const { return all_[head_]; }
 
   void push(const Thing& thing) {
+    const bool in_order = empty() || !(thing < all_.back());
     all_.push_back(thing);
-    std::size_t at = all_.size() - 1;
-    for (; at > head_ && thing < all_[at - 1]; --at)
-      all_[at] = all_[at - 1];
-    all_[at] = thing;
+    if (!in_order) sink_last();
   }
+
+  [[nodiscard]] std::span<const Thing> all() const { return std::span(all_).subspan(head_); }
 
   [[nodiscard]] const Thing& back() const { return all_.back(); }
   void pop_back() { all_.pop_back(); }
@@ -65,6 +66,14 @@ class NearlySorted {
   }
 
  private:
+  void sink_last() {
+    const Thing thing = all_.back();
+    std::size_t at = all_.size() - 1;
+    for (; at > head_ && thing < all_[at - 1]; --at)
+      all_[at] = all_[at - 1];
+    all_[at] = thing;
+  }
+
   std::vector<Thing> all_;
   std::size_t head_ = 0;
 };
@@ -87,7 +96,8 @@ struct Span {
   }
 };
 
-// The last find. Whatever is found within it changes nothing, unless it names it better.
+// The last find; none if it is empty. Whatever is found within it changes nothing, unless it names
+// it better.
 struct Taken {
   Offset begin = 0, end = 0;
   std::uint8_t rank = 0;
@@ -118,6 +128,7 @@ struct Redactor::State {
   Scratch scratch;
   Stream built_in, own;
   std::size_t furthest_back;
+  std::array<const Expression*, 2> expressions;  // of the built-in net and of the own one
 
   std::string buffer;  // the text from `base` on
   Offset base = 0, scanned = 0, front = 0, emitted = 0;
@@ -125,7 +136,8 @@ struct Redactor::State {
   NearlySorted<Candidate> continued;  // those that are `more`: among the others each would be put
                                       // in front of many
   NearlySorted<Span> spans;
-  std::optional<Taken> taken;
+  Taken taken;
+  Offset ahead = 0;           // before this look_ahead() has tried
   std::optional<Span> open;   // spans that overlap so far; its text is not given out
   std::deque<Found> markers;  // in the text, as offsets
   struct Searched {
@@ -138,6 +150,7 @@ struct Redactor::State {
   std::vector<std::uint64_t> counts;  // by label: the built-in ones, then the own ones
   Found last_address;                 // what ip_v6_begin() has seen, as indices into the buffer
   Recall recall;
+  Sight sight;  // of the candidate that is looked at
   std::uint64_t looks = 0;
   bool failed = false;
   const Net* scanning = nullptr;
@@ -149,10 +162,14 @@ struct Redactor::State {
         built_in(open_stream(*parts.built_in)),
         own(open_stream(parts.own)),
         furthest_back(std::max(parts.built_in->furthest_back, parts.own.furthest_back)),
+        expressions{parts.built_in->expressions.data(), parts.own.expressions.data()},
         searched(parts.patterns.size()),
         last_begin(parts.built_in->expressions.size(), std::numeric_limits<Offset>::max()),
         counts(parts.built_in->labels.size() + parts.own.labels.size()),
-        failed(!scratch || !built_in || (parts.own.database && !own)) {}
+        recall(char_classes()),
+        failed(!scratch || !built_in || (parts.own.database && !own)) {
+    sight.recall = &recall;
+  }
 
   ~State() { parts.give_back(std::move(scratch)); }
 
@@ -161,7 +178,7 @@ struct Redactor::State {
 
   static int on_match(unsigned id, unsigned long long, unsigned long long to, unsigned,
                       void* self) {
-    static_cast<State*>(self)->add_candidate(id, to);
+    static_cast<State*>(self)->add_candidates(id, to);
     return 0;
   }
 
@@ -170,8 +187,15 @@ struct Redactor::State {
   }
   [[nodiscard]] char at(Offset offset) const { return buffer[index(offset)]; }
 
-  void add_candidate(unsigned id, Offset end) {
-    const Expression& expression = scanning->expressions[id];
+  void add_candidates(unsigned id, Offset end) {
+    do {
+      const Expression& expression = scanning->expressions[id];
+      add_candidate(expression, id, end);
+      id = expression.next;
+    } while (id != 0);
+  }
+
+  void add_candidate(const Expression& expression, unsigned id, Offset end) {
     if (expression.of == Of::marker) {
       add_marker(end);
       return;
@@ -179,19 +203,19 @@ struct Redactor::State {
     Offset begin = end - std::min<Offset>(end, expression.width);
     if (expression.of == Of::rule) {
       // What follows may have come with the same piece.
-      if (!may_go_on(*expression.ready, buffer, index(end))) return;
-      const RedactionRule& rule = *expression.ready->rule;
+      if (!may_go_on(expression, buffer, index(end))) return;
+      const RuleKind kind = expression.kind;
       if (expression.width == 0) {
-        if (rule.kind == RuleKind::email) ++end;  // what follows the sign is seen later
-        begin = base + variable_begin(rule.kind, index(end));
-        if (begin > 0 && goes_on_before(rule.kind, at(begin - 1))) return;
+        if (kind == RuleKind::email) ++end;  // what follows the sign is seen later
+        begin = base + variable_begin(kind, index(end));
+        if (begin > 0 && goes_on_before(kind, at(begin - 1))) return;
         Offset& last = last_begin[id];
         if (last == begin) return;
         last = begin;
-      } else if (rule.kind == RuleKind::card) {
+      } else if (kind == RuleKind::card) {
         if (begin > 0 && is_alnum(at(begin - 1))) return;
-      } else if ((rule.kind == RuleKind::token || rule.kind == RuleKind::jwt) &&
-                 !may_begin(rule, begin)) {
+      } else if ((kind == RuleKind::token || kind == RuleKind::jwt) &&
+                 !may_begin(*expression.ready->rule, begin)) {
         return;
       }
     }
@@ -268,107 +292,103 @@ struct Redactor::State {
     return candidate.own ? parts.own : *parts.built_in;
   }
   [[nodiscard]] const Expression& expression_of(const Candidate& candidate) const {
-    return net_of(candidate).expressions[candidate.expression];
+    return expressions[candidate.own ? 1 : 0][candidate.expression];
   }
 
   // Where the window behind a candidate ends.
-  [[nodiscard]] Offset window_end(const Candidate& candidate) const {
-    const Expression& expression = expression_of(candidate);
+  [[nodiscard]] static Offset window_end(const Candidate& candidate, const Expression& expression) {
     return candidate.begin + (candidate.more ? 0 : expression.lead) + expression.window;
   }
 
   // Where the anchor begins.
-  [[nodiscard]] Offset anchor_of(const Candidate& candidate) const {
-    const Expression& expression = expression_of(candidate);
+  [[nodiscard]] static Offset anchor_of(const Candidate& candidate, const Expression& expression) {
     return candidate.more || expression.width == 0 ? candidate.begin
                                                    : candidate.end() - expression.width;
   }
 
-  // What is seen from a candidate; none if it is within a marker.
-  [[nodiscard]] std::optional<Sight> sight_of(const Candidate& candidate) {
-    const Offset begin = anchor_of(candidate);
-    Offset end = std::min(window_end(candidate), scanned);
-    bool marker = false, after_marker = false;
+  // Where the first marker that ends behind `offset` begins; where the text ends if there is none.
+  [[nodiscard]] Offset marker_behind(Offset offset) const {
+    if (markers.empty()) return scanned;
+    const auto next = std::ranges::upper_bound(markers, offset, {}, &Found::end);
+    return next == markers.end() ? scanned : Offset{next->begin};
+  }
+
+  // Sets `sight` to what is seen from a candidate. False: it is within a marker.
+  [[nodiscard]] bool see(const Candidate& candidate, const Expression& expression, Offset window) {
+    const Offset begin = anchor_of(candidate, expression);
+    Offset end = std::min(window, scanned);
+    sight.marker = sight.after_marker = false;
     if (!markers.empty()) {
       const auto next = std::ranges::upper_bound(markers, begin, {}, &Found::end);
-      after_marker = next != markers.begin() && std::prev(next)->end == begin;
+      sight.after_marker = next != markers.begin() && std::prev(next)->end == begin;
       if (next != markers.end()) {
-        if (next->begin <= begin) return std::nullopt;
+        if (next->begin <= begin) return false;
         if (next->begin <= end) {
           end = next->begin;
-          marker = true;
+          sight.marker = true;
         }
       }
     }
-    if (end < candidate.end() && !candidate.more) return std::nullopt;
-    Sight sight{.text = std::string_view(buffer).substr(0, index(end)),
-                .at = index(begin),
-                .after = candidate.more ? index(begin) : index(candidate.end()),
-                .open = !marker && end < scanned,
-                .marker = marker,
-                .after_marker = after_marker,
-                .recall = &recall};
-    if (sight.open) sight.next = at(end);
-    // What stood there is not known: it may have been more of a word.
-    if (marker) sight.next = 'x';
-    return sight;
+    if (end < candidate.end() && !candidate.more) return false;
+    sight.text = {buffer.data(), index(end)};
+    sight.at = index(begin);
+    sight.after = candidate.more ? index(begin) : index(candidate.end());
+    sight.open = !sight.marker && end < scanned;
+    // Behind a marker what stood there is not known: it may have been more of a word.
+    sight.next = sight.marker ? 'x' : sight.open ? at(end) : '\0';
+    sight.taken = 0;
+    return true;
   }
 
   // Whether what a rule finds at the candidate would begin within the last find and not name it.
-  [[nodiscard]] bool begins_in_taken(const Candidate& candidate, const Label& label) const {
-    return taken && !candidate.more && candidate.begin > taken->begin &&
-           candidate.begin < taken->end && label.rank >= taken->rank;
+  [[nodiscard]] bool begins_in_taken(const Candidate& candidate, std::uint8_t rank) const {
+    return candidate.begin > taken.begin && candidate.begin < taken.end && rank >= taken.rank &&
+           !candidate.more;
   }
 
   // Whether all that is seen from such a candidate lies within the last find, as that goes on.
-  [[nodiscard]] bool all_is_taken(const Candidate& candidate, RuleKind kind) {
-    if (!taken->goes_on || kind == RuleKind::key_block) return false;
-    if (kind == RuleKind::cookie && taken->kind != RuleKind::cookie) return false;
-    const auto marker_behind = [&](Offset offset) {
-      if (markers.empty()) return scanned;
-      const auto next = std::ranges::upper_bound(markers, offset, {}, &Found::end);
-      return next == markers.end() ? scanned : Offset{next->begin};
-    };
+  [[nodiscard]] bool all_is_taken(const Candidate& candidate, const Expression& expression,
+                                  Offset window) {
+    const RuleKind kind = expression.kind;
+    if (!taken.goes_on || kind == RuleKind::key_block) return false;
+    if (kind == RuleKind::cookie && taken.kind != RuleKind::cookie) return false;
     const Offset seen =
-        std::min({window_end(candidate), marker_behind(anchor_of(candidate)), scanned});
-    if (seen <= taken->end) return true;
-    if (marker_behind(taken->end) < seen) return false;
-    const std::string_view text = std::string_view(buffer).substr(0, index(seen));
-    return recall.run_end(text, index(taken->end), goes_on_with(taken->kind)) == text.size();
+        std::min({window, marker_behind(anchor_of(candidate, expression)), scanned});
+    if (seen <= taken.end) return true;
+    if (marker_behind(taken.end) < seen) return false;
+    const std::string_view text(buffer.data(), index(seen));
+    return recall.run_end(text, index(taken.end), goes_on_with(taken.kind)) == text.size();
   }
 
-  void look(const Candidate& candidate) {
-    const Expression& expression = expression_of(candidate);
-    const Label& label = net_of(candidate).labels[expression.label];
-    const bool in_taken = expression.of == Of::rule && begins_in_taken(candidate, label);
-    if (in_taken && all_is_taken(candidate, expression.ready->rule->kind)) return;
+  void look(const Candidate& candidate, const Expression& expression, Offset window) {
+    const bool in_taken = expression.of == Of::rule && begins_in_taken(candidate, expression.rank);
+    if (in_taken && all_is_taken(candidate, expression, window)) return;
     ++looks;
     if (expression.of == Of::pattern) {
-      search_pattern(candidate, expression, label);
+      search_pattern(candidate, expression);
       return;
     }
     // Many finds may reach the same place, and go on alike.
     if (candidate.more && candidate.begin < covered_of(expression)) return;
-    auto sight = sight_of(candidate);
-    if (!sight) return;
-    if (in_taken) sight->taken = index(taken->end);
+    if (!see(candidate, expression, window)) return;
+    if (in_taken) sight.taken = index(taken.end);
     std::optional<Found> found;
     if (expression.of == Of::value) {
-      found = value_at(*sight, parts.forms[expression.number]);
+      found = value_at(sight, parts.forms[expression.number]);
     } else {
       const ReadyRule& ready = *expression.ready;
-      found = candidate.more ? more_at(*sight, ready) : rule_at(*sight, ready);
+      found = candidate.more ? more_at(sight, ready) : rule_at(sight, ready);
     }
     if (!found || found->begin >= found->end) return;
     const Span span{.begin = base + found->begin,
                     .end = base + found->end,
-                    .label = &label,
+                    .label = &net_of(candidate).labels[expression.label],
                     .more = candidate.more,
                     .own = candidate.own};
     spans.push(span);
     if (expression.of != Of::rule) return;
-    const bool goes_on = sight->open && found->end == sight->text.size();
-    take(span, goes_on, expression.ready->rule->kind);
+    const bool goes_on = sight.open && found->end == sight.text.size();
+    take(span, goes_on, expression.kind);
     if (candidate.more) covered_of(expression) = span.end;
     if (goes_on && (candidate.more || !joins_noted(expression, *found)))
       continued.push({.begin = span.end,
@@ -377,28 +397,59 @@ struct Redactor::State {
                       .more = true});
   }
 
+  [[nodiscard]] bool tries_ahead(const Candidate& candidate, const Expression& expression) const {
+    return taken.goes_on && candidate.begin >= ahead && expression.of == Of::rule &&
+           expression.kind == RuleKind::assignment && begins_in_taken(candidate, expression.rank);
+  }
+
+  // Within what an assignment gives may stand many names, each of which would move its end a
+  // little further. The last of them is to be looked at first: if what it finds reaches the end of
+  // its window, those before it add nothing. Null: there is none, or it has been tried.
+  [[nodiscard, gnu::noinline]] const Candidate* look_ahead(const Candidate& candidate,
+                                                           const Expression& expression) {
+    constexpr std::ptrdiff_t kFewest = 8;  // so that trying in vain costs little
+    constexpr Offset kSign = 8;            // between a name and its value
+    if (all_is_taken(candidate, expression, window_end(candidate, expression))) return nullptr;
+    const auto waiting = candidates.all();
+    auto late = std::ranges::lower_bound(waiting, taken.end, {}, &Candidate::begin);
+    ahead = taken.end;
+    while (late - waiting.begin() > kFewest) {
+      const Expression& its = expression_of(*--late);
+      if (its.of != Of::rule || its.kind != RuleKind::assignment || its.rank != taken.rank ||
+          late->end() + kSign >= taken.end || window_end(*late, its) + kLongestMarker > scanned)
+        continue;
+      ahead = late->begin + 1;
+      return &*late;
+    }
+    return nullptr;
+  }
+
   void take(const Span& span, bool goes_on, RuleKind kind) {
     goes_on = goes_on && kind != RuleKind::key_block;
-    if (taken && span.more) {
-      if (!taken->goes_on || taken->kind != kind || taken->end != span.begin) return;
-      taken->end = span.end;
-      taken->goes_on = goes_on;
+    if (taken.end > 0 && span.more) {
+      if (!taken.goes_on || taken.kind != kind || taken.end != span.begin) return;
+      taken.end = span.end;
+      taken.goes_on = goes_on;
       return;
     }
     // The one that reaches furthest stays, unless the new one names better.
-    if (taken && span.begin < taken->end && taken->goes_on >= goes_on &&
-        (taken->rank <= span.label->rank || !goes_on))
+    if (span.begin < taken.end && taken.goes_on >= goes_on &&
+        (taken.rank <= span.label->rank || !goes_on)) {
+      // They overlap, and are one find that goes on where this one does.
+      if (goes_on && span.begin > taken.begin && &goes_on_with(kind) == &goes_on_with(taken.kind))
+        taken.end = std::max(taken.end, span.end);
       return;
+    }
     taken = {span.begin, span.end, span.label->rank, goes_on, kind};
   }
 
   // Whether an earlier find, which goes on within this one, will cover what follows it. Notes this
   // one otherwise.
   [[nodiscard]] bool joins_noted(const Expression& expression, const Found& found) {
-    const RuleKind kind = expression.ready->rule->kind;
+    const RuleKind kind = expression.kind;
     if (kind == RuleKind::key_block) return false;
     Offset& noted = kind == RuleKind::cookie ? noted_cookie : noted_token;
-    const std::string_view text = std::string_view(buffer).substr(0, found.end);
+    const std::string_view text(buffer.data(), found.end);
     if (noted > base + found.begin && noted <= base + found.end) {
       if (recall.run_end(text, index(noted), goes_on_with(kind)) == text.size()) return true;
       // How the earlier one goes on lies within this find: it need not be looked at.
@@ -411,15 +462,14 @@ struct Redactor::State {
   }
 
   [[nodiscard]] Offset& covered_of(const Expression& expression) {
-    const RuleKind kind = expression.ready->rule->kind;
+    const RuleKind kind = expression.kind;
     return covered[kind == RuleKind::key_block ? 0 : kind == RuleKind::cookie ? 1 : 2];
   }
 
   // A match of an own pattern ends at the end of the candidate. Searched for as a global
   // replacement would find it: from the left, each as long as possible, none within another.
   // Text that was searched in vain is not searched again, so that the work is linear.
-  void search_pattern(const Candidate& candidate, const Expression& expression,
-                      const Label& label) {
+  void search_pattern(const Candidate& candidate, const Expression& expression) {
     Searched& past = searched[expression.number];
     const OwnPattern& pattern = parts.patterns[expression.number];
     if (candidate.end() <= past.cursor || candidate.end() <= past.nothing_until) return;
@@ -445,7 +495,10 @@ struct Redactor::State {
       return;
     }
     past.cursor = begin + match.size();
-    spans.push({.begin = begin, .end = past.cursor, .label = &label, .own = true});
+    spans.push({.begin = begin,
+                .end = past.cursor,
+                .label = &parts.own.labels[expression.label],
+                .own = true});
   }
 
   // The one with the first candidate; null: there is none.
@@ -458,11 +511,20 @@ struct Redactor::State {
   void advance(bool last, std::string& out) {
     const Offset settled = last ? scanned : scanned - std::min<Offset>(scanned, furthest_back);
     while (auto* const queue = next_queue()) {
-      const Candidate candidate = queue->front();
-      if (!last && (candidate.begin >= settled || window_end(candidate) + kLongestMarker > scanned))
-        break;
-      queue->pop();
-      look(candidate);
+      Candidate candidate = queue->front();
+      const Expression* expression = &expression_of(candidate);
+      Offset window = window_end(candidate, *expression);
+      if (!last && (candidate.begin >= settled || window + kLongestMarker > scanned)) break;
+      const Candidate* const late =
+          tries_ahead(candidate, *expression) ? look_ahead(candidate, *expression) : nullptr;
+      if (late == nullptr) {
+        queue->pop();
+      } else {
+        candidate = *late;  // which has its turn all the same
+        expression = &expression_of(candidate);
+        window = window_end(candidate, *expression);
+      }
+      look(candidate, *expression, window);
     }
     front = settled;
     if (const auto* queue = next_queue()) front = std::min(front, queue->front().begin);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "redact/assignment.h"
 #include "redact/known_values.h"
 #include "redact/places.h"
 #include "redact/ready_nets.h"
@@ -133,11 +134,20 @@ class NetMaker {
     return width->least;
   }
 
+  // The scanner looks for a pattern once, however many expressions have it.
   void add(std::string pattern, unsigned flags, Expression expression, std::size_t back) {
-    patterns_.push_back(std::move(pattern));
-    flags_.push_back(flags);
+    const auto number = static_cast<unsigned>(net.expressions.size());
     net.expressions.push_back(expression);
     net.furthest_back = std::max(net.furthest_back, back);
+    const auto [known, fresh] = last_of_.try_emplace({pattern, flags}, number);
+    if (fresh) {
+      patterns_.push_back(std::move(pattern));
+      flags_.push_back(flags);
+      ids_.push_back(number);
+    } else {
+      net.expressions[known->second].next = number;
+      known->second = number;
+    }
   }
 
   std::uint32_t label(std::string id, std::string marker, std::uint8_t rank) {
@@ -149,14 +159,12 @@ class NetMaker {
   Result<Net> compile(const hs_platform_info_t* platform = nullptr) {
     if (take_ready()) return std::move(net);
     std::vector<const char*> patterns;
-    std::vector<unsigned> ids;
-    for (const std::string& pattern : patterns_) {
-      ids.push_back(static_cast<unsigned>(patterns.size()));
+    patterns.reserve(patterns_.size());
+    for (const std::string& pattern : patterns_)
       patterns.push_back(pattern.c_str());
-    }
     hs_database_t* database = nullptr;
     hs_compile_error_t* error = nullptr;
-    if (hs_compile_multi(patterns.data(), flags_.data(), ids.data(),
+    if (hs_compile_multi(patterns.data(), flags_.data(), ids_.data(),
                          static_cast<unsigned>(patterns.size()), HS_MODE_STREAM, platform,
                          &database, &error) != HS_SUCCESS) {
       std::string message = "the redaction rules cannot be compiled";
@@ -186,16 +194,23 @@ class NetMaker {
   }
 
   std::vector<std::string> patterns_;
-  std::vector<unsigned> flags_;
+  std::vector<unsigned> flags_, ids_;
+  std::map<std::pair<std::string, unsigned>, unsigned> last_of_;  // expressions with that pattern
 };
 
 void add_rule(NetMaker& maker, const ReadyRule& ready) {
   const RedactionRule& rule = *ready.rule;
   const bool secret = rule.group == RedactionGroup::secrets;
-  Expression expression{.of = Of::rule, .ready = &ready, .window = window_of(rule)};
+  Expression expression{.of = Of::rule,
+                        .kind = rule.kind,
+                        .rank = rank_of(rule),
+                        .ready = &ready,
+                        .window = window_of(rule)};
   expression.label = maker.label(
       std::string(rule.id), secret ? secret_marker(rule.id) : std::string(marker_of(rule.group)),
       rank_of(rule));
+  if (rule.kind == RuleKind::token && ready.counted && ready.counted->least > 0)
+    expression.follow = &ready.counted->chars.has;
   const auto add = [&](std::string pattern, unsigned flags, bool fixed) {
     std::size_t back = kFurthestBack;
     if (fixed) {
@@ -240,8 +255,11 @@ void add_rule(NetMaker& maker, const ReadyRule& ready) {
     case RuleKind::context:
     case RuleKind::assignment:
     case RuleKind::cookie:
-      for (const std::string_view part : split(rule.anchor, '|'))
+      for (const std::string_view part : split(rule.anchor, '|')) {
+        if (rule.kind != RuleKind::cookie)
+          expression.follow = is_name(part.back()) ? &kBehindName : nullptr;
         add(literal(part), HS_FLAG_CASELESS, true);
+      }
       break;
   }
 }
@@ -407,8 +425,14 @@ std::optional<Tail> tail_of(std::string_view rest) {
   return tail;
 }
 
+// Those of the rules: equal classes share their number.
+std::vector<CharTable>& known_classes() {
+  static std::vector<CharTable> known;
+  return known;
+}
+
 CharClass class_of(std::string_view chars, const RE2::Options& options) {
-  static std::vector<CharTable> known;  // equal classes share their number
+  std::vector<CharTable>& known = known_classes();
   const RE2 one(std::string(chars), options);
   const CharTable table =
       table_of([&](char c) { return RE2::FullMatch(re2::StringPiece(&c, 1), one); });
@@ -504,7 +528,13 @@ ReadyRule ready_rule(const RedactionRule& rule) {
     count(*all);
     rest.clear();
   }
-  if (!rest.empty()) ready.rest = std::make_unique<RE2>(rest, options);
+  if (!rest.empty()) {
+    ready.rest = std::make_unique<RE2>(rest, options);
+    std::string least, most;
+    // An empty `least` says that the expression matches the empty text.
+    if (ready.rest->PossibleMatchRange(&least, &most, 1) && !least.empty() && !most.empty())
+      ready.first = {static_cast<unsigned char>(least[0]), static_cast<unsigned char>(most[0])};
+  }
   if (const auto begin = counted_begin(rest))
     ready.rest_begin = {class_of(begin->chars, options), begin->least, begin->least};
   return ready;
@@ -522,6 +552,11 @@ const std::vector<ReadyRule>& ready_rules() {
     return ready;
   }();
   return kReady;
+}
+
+std::size_t char_classes() {
+  (void)ready_rules();
+  return run_of::kFirstOfRules + known_classes().size();
 }
 
 bool is_marker(std::string_view text) {

@@ -40,12 +40,16 @@ struct ReadyRule;
 struct Expression {
   enum class Of : std::uint8_t { rule, marker, value, pattern };
   Of of = Of::rule;
-  const ReadyRule* ready = nullptr;  // of a rule
-  std::uint32_t number = 0;          // of the form or the pattern
+  RuleKind kind = RuleKind::token;  // of a rule, as what follows
+  std::uint8_t rank = 0;            // of its label
+  const ReadyRule* ready = nullptr;
+  const CharTable* follow = nullptr;  // what may stand behind it; null: anything
+  std::uint32_t number = 0;           // of the form or the pattern
   std::uint32_t width = 0;   // from its end back to where it began; 0: the rule's kind knows
   std::uint32_t lead = 0;    // how far before that a find may begin
   std::uint32_t window = 0;  // how much of the text behind its beginning is looked at
   std::uint32_t label = 0;
+  std::uint32_t next = 0;  // another expression with the same pattern; 0: none
 };
 
 // A set of expressions that are looked for together.
@@ -84,13 +88,18 @@ struct ReadyRule {
   std::string_view anchor;  // that of the rule up to `counted`
   std::optional<Counted> counted;
   std::unique_ptr<RE2> rest;
-  std::optional<Counted> rest_begin;  // what `rest` begins with at least: told without it
+  struct {
+    unsigned char least = 0, most = 255;
+  } first;                            // between these is what `rest` begins with: told without it
+  std::optional<Counted> rest_begin;  // what `rest` begins with at least, as well
   std::optional<CharClass> tail;
   // What is taken out is the tail alone, and so many characters before it. Cheaper than a group.
   std::optional<std::size_t> group;
 };
 
 [[nodiscard]] const std::vector<ReadyRule>& ready_rules();
+// How many classes of characters they have, with those that are written in code.
+[[nodiscard]] std::size_t char_classes();
 [[nodiscard]] bool is_marker(std::string_view text);
 
 // The built-in rules of the groups in `mask`.

@@ -1,12 +1,12 @@
 #include "screen/syntax.h"
 
-#include <tree_sitter/api.h>
+#include <parse_memory.h>
+#include <tree_sitter.h>
 #include <tree_walk.h>
 
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <memory>
 
 extern "C" {
 const TSLanguage* tree_sitter_python();
@@ -24,6 +24,7 @@ constexpr std::size_t kDeepest = 500;
 constexpr unsigned kReportsAfterError = 40;
 // The backstop, in time of the processor and linear in the length: ten times what code takes.
 constexpr double kSecondsToRead = 0.5, kSecondsPerByte = 2e-6;
+constexpr unsigned kReportsPerTime = 16;
 // Within one token nothing is reported: a scanner of a grammar may look ahead to the end of the
 // text from every byte of it. So the text is given in pieces, and a piece only so often.
 constexpr std::uint32_t kPiece = 4096;
@@ -87,6 +88,7 @@ struct Reading {
   std::string_view code;
   double deadline = 0;            // in processor time
   std::uint64_t pieces_left = 0;  // that are given; then the text ends
+  unsigned reports = 0;           // so far
   unsigned after_error = 0;       // reports since the first error
   std::uint32_t error_at = 0;
 };
@@ -97,7 +99,10 @@ const char* give_code(void* payload, std::uint32_t at, TSPoint, std::uint32_t* c
   if (at >= reading.code.size() || reading.pieces_left == 0) return "";
   --reading.pieces_left;
   // Pieces lie at fixed places: going back a little does not begin another.
-  const std::size_t end = std::min(reading.code.size(), (std::size_t{at} / kPiece + 1) * kPiece);
+  std::size_t end = std::min(reading.code.size(), (std::size_t{at} / kPiece + 1) * kPiece);
+  // Nor do they end within a character: the half of it would be an error.
+  for (int i = 0; i < 3 && end < reading.code.size() && (reading.code[end] & 0xC0) == 0x80; ++i)
+    ++end;
   *count = static_cast<std::uint32_t>(end - at);
   return reading.code.data() + at;
 }
@@ -121,11 +126,18 @@ bool watch(TSParseState* state) {
     ++reading.after_error;
   else
     reading.error_at = state->current_byte_offset;
-  return reading.pieces_left == 0 || cpu_seconds() > reading.deadline;
+  // Asking for the time is a system call, and takes as long as some tokens.
+  const bool asks_time = ++reading.reports % kReportsPerTime == 0;
+  return reading.pieces_left == 0 || (asks_time && cpu_seconds() > reading.deadline);
 }
 
-using Parser = std::unique_ptr<TSParser, decltype(&ts_parser_delete)>;
-using Tree = std::unique_ptr<TSTree, decltype(&ts_tree_delete)>;
+// While it lives, the trees that are made on this thread do.
+struct ParseMemory {
+  ParseMemory() { parse_memory_begin(); }
+  ~ParseMemory() { parse_memory_end(); }
+  ParseMemory(const ParseMemory&) = delete;
+  ParseMemory& operator=(const ParseMemory&) = delete;
+};
 
 // Makes the flat list while the tree is walked.
 struct Flattening {
@@ -176,30 +188,27 @@ Result<SyntaxTree> SyntaxTree::parse(std::string_view code, Language language) {
   SyntaxTree result;
   result.code_ = code;
   const Vocabulary& words = vocabulary_of(language);
-  const Parser parser(ts_parser_new(), ts_parser_delete);
-  if (!parser || !ts_parser_set_language(parser.get(), grammar_of(language)))
-    return fail(Reason::internal, "the grammar of the language cannot be used");
+  const ParseMemory memory;
   Reading reading{.code = code,
                   .deadline = cpu_seconds() + kSecondsToRead +
                               kSecondsPerByte * static_cast<double>(code.size()),
                   .pieces_left = kPiecesToRead + kReadingsPerPiece * (code.size() / kPiece + 1)};
   const TSInput input{
       .payload = &reading, .read = give_code, .encoding = TSInputEncodingUTF8, .decode = nullptr};
-  const Tree tree(ts_parser_parse_with_options(parser.get(), nullptr, input,
-                                               {.payload = &reading, .progress_callback = watch}),
-                  ts_tree_delete);
-  if (reading.pieces_left == 0 || (!tree && reading.after_error == 0))
+  const TSTree* const tree =
+      parse_text(grammar_of(language), input, {.payload = &reading, .progress_callback = watch});
+  if (reading.pieces_left == 0 || (tree == nullptr && reading.after_error == 0))
     return fail(Reason::screen, "the code cannot be read in reasonable time",
                 "write plainer code, or less of it");
-  if (!tree) {
+  if (tree == nullptr) {
     result.nodes_.push_back({.end = static_cast<std::uint32_t>(code.size())});
     result.error_at_ = reading.error_at;
     return result;
   }
 
-  result.nodes_.reserve(ts_node_descendant_count(ts_tree_root_node(tree.get())));
+  result.nodes_.reserve(ts_node_descendant_count(ts_tree_root_node(tree)));
   Flattening flattening{.words = words, .nodes = result.nodes_, .error_at = result.error_at_};
-  if (!walk_tree(tree.get(), Flattening::visit, &flattening))
+  if (!walk_tree(tree, Flattening::visit, &flattening))
     return fail(Reason::internal, "there is no memory for the syntax tree");
   if (flattening.too_deep)
     return fail(Reason::screen,

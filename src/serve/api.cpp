@@ -68,6 +68,26 @@ Result<std::string_view> credential_of(const HttpRequest& request) {
   return authorization.substr(kBearer.size());
 }
 
+// The keys, looked at once for the requests that came together: each of those was on its way before
+// that look, and what comes later is judged by what the file says then.
+Result<KnownKeys> known_keys(const Service& service) {
+  struct Seen {
+    const KeyRing* ring;
+    KnownKeys keys;
+  };
+  thread_local std::optional<Seen> seen;
+  if (seen && seen->ring == &service.keys) return seen->keys;
+  auto keys = service.keys.look();
+  if (!keys) return keys;
+  try {
+    seen.emplace(&service.keys, *keys);
+    after_these_requests([] { seen.reset(); });
+  } catch (...) {  // no memory: it would be kept for ever
+    seen.reset();
+  }
+  return keys;
+}
+
 // Who shows a key is its caller; who shows a certificate is the caller of its name; everybody else
 // is `anonymous`, if the policy has such a caller.
 Result<Visitor> identify_visitor(const Service& service, const Rules& rules,
@@ -79,12 +99,14 @@ Result<Visitor> identify_visitor(const Service& service, const Rules& rules,
   if (!credential) return std::unexpected(credential.error());
   Visitor visitor;
   if (!credential->empty()) {
-    auto key = service.keys.find(*credential, wall_clock());
+    const auto keys = known_keys(service);
+    if (!keys) return std::unexpected(keys.error());
+    const auto key = keys->find(*credential, wall_clock());
     if (!key) return std::unexpected(key.error());
-    visitor = {.caller = std::move(key->caller),
+    visitor = {.caller = (*key)->caller,
                .tenant = {},
-               .key_id = std::move(key->id),
-               .scopes = std::move(key->scopes),
+               .key_id = (*key)->id,
+               .scopes = (*key)->scopes,
                .is_operator = false};
   } else if (!request.client_certificate.empty()) {
     visitor.caller = request.client_certificate;

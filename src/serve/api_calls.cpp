@@ -1,6 +1,10 @@
 // Calls over HTTP: made, followed, fetched, cancelled.
+#include <sys/random.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstring>
 
 #include "base/call_id.h"
 #include "base/clock.h"
@@ -33,8 +37,12 @@ std::string trace_of(const HttpRequest& request) {
   return std::string(text);
 }
 
-HttpResponse result_response(const CallResult& result, std::string_view text) {
-  HttpResponse response{.status = result.rule == kMalformedBody ? 400 : http_status(result)};
+unsigned status_of(const CallResult& result) {
+  return result.rule == kMalformedBody ? 400 : http_status(result);
+}
+
+HttpResponse response_with(const CallResult& result, std::string_view text) {
+  HttpResponse response{.status = status_of(result)};
   response.body.reserve(text.size() + 1);
   response.body.append(text).push_back('\n');
   response.headers.emplace_back("Sallyport-Call-Id", result.call_id);
@@ -45,8 +53,12 @@ HttpResponse result_response(const CallResult& result, std::string_view text) {
   return response;
 }
 
+HttpResponse result_response(const CallResult& result, const EndedCall& ended) {
+  return response_with(result, ended.json);
+}
+
 // The four fields that tutorials know. Whatever was decided, the answer is a 200.
-HttpResponse execute_response(const CallResult& result) {
+HttpResponse execute_response(const CallResult& result, const EndedCall&) {
   json::object body{{"success", result.status == Status::success}};
   if (result.status == Status::blocked || result.status == Status::pending) {
     body["output"] = "Code blocked: " + to_utf8(result.message);
@@ -72,48 +84,20 @@ void name_code(const Rules& rules, CallRequest& request) {
   request.arguments.erase("code");
 }
 
-// Hands the call to the queue; `then` gets its result.
-void start(Exchange& exchange, CallRequest request, bool streaming, PendingCall::Parse parse,
-           ServedCall::Then then,
-           const std::function<void(const std::shared_ptr<ServedCall>&)>& begun) {
-  Service& service = exchange.service;
-  request.caller = exchange.visitor.caller;
-  request.scopes = std::move(exchange.visitor.scopes);
-  request.key_id = std::move(exchange.visitor.key_id);
-  request.address = exchange.request.address;
-  request.trace = trace_of(exchange.request);
-  request.call_id = make_call_id();
-  const std::string& tenant = exchange.visitor.tenant;
-  auto served = service.board.begin(request.call_id, tenant, request.caller, request.tool);
-  served->when_done(std::move(then));
-  begun(served);
-
-  const bool light = !streaming && service.boundary.is_inline(request.tool);
-  const auto call = std::allocate_shared<PendingCall>(
-      RecycledAllocator<PendingCall>(), PendingCall{.service = service,
-                                                    .policy = exchange.policy,
-                                                    .tenant = tenant,
-                                                    .made = {.request = std::move(request)},
-                                                    .served = std::move(served),
-                                                    .body = std::move(exchange.request.body),
-                                                    .parse = parse,
-                                                    .streaming = streaming,
-                                                    .arrived_ns = monotonic_ns()});
-  const std::size_t bytes = call->body.size();
-  if (!(light ? service.lanes.push(tenant, bytes, call)
-              : service.queue.push(tenant, bytes, [call] { run_call(*call); })))
-    turn_away(*call);
-}
-
-// Only its own caller, and whoever administers the tenant, may look at a call.
-std::shared_ptr<ServedCall> find_call(Exchange& exchange) {
-  auto call = exchange.service.board.find(exchange.parts.at(0), exchange.visitor.tenant);
-  if (call != nullptr && call->caller != exchange.visitor.caller && !exchange.may("admin"))
-    call = nullptr;
-  if (call == nullptr)
-    exchange.refuse(404, Reason::argument, "there is no call of this id",
-                    "calls are known while they run and for ten minutes after");
-  return call;
+// Random bytes for several ids at once: asking the kernel for each would be one more system call of
+// every call. A service does not fork, so no other process has the same stock.
+ssize_t from_stock(void* out, std::size_t size, unsigned flags) {
+  thread_local std::array<unsigned char, 256> stock;  // so many are given whole, or not at all
+  thread_local std::size_t used = stock.size();
+  if (stock.size() - used < size) {
+    if (const ssize_t got = ::getrandom(stock.data(), stock.size(), flags);
+        got != static_cast<ssize_t>(stock.size()))
+      return got < 0 ? got : 0;
+    used = 0;
+  }
+  std::memcpy(out, stock.data() + used, size);
+  used += size;
+  return static_cast<ssize_t>(size);
 }
 
 void follow(Exchange& exchange, const std::shared_ptr<ServedCall>& call, std::uint64_t after) {
@@ -125,6 +109,53 @@ void follow(Exchange& exchange, const std::shared_ptr<ServedCall>& call, std::ui
                                  .headers = {{"Sallyport-Call-Id", call->id}}});
   // Whoever is one too many is cut off by the end of the stream.
   (void)call->follow(std::move(stream), after);
+}
+
+// How a call is made of a request, and its answer of the result.
+struct Form {
+  PendingCall::Parse parse;
+  PendingCall::Respond respond;
+};
+
+// Hands the call to the queue.
+void start(Exchange& exchange, CallRequest request, bool streaming, Form form) {
+  Service& service = exchange.service;
+  request.caller = exchange.visitor.caller;
+  request.scopes = std::move(exchange.visitor.scopes);
+  request.key_id = std::move(exchange.visitor.key_id);
+  request.address = exchange.request.address;
+  request.trace = trace_of(exchange.request);
+  request.call_id = make_call_id(from_stock);
+  const std::string& tenant = exchange.visitor.tenant;
+  auto served = service.board.begin(request.call_id, tenant, request.caller, request.tool);
+  if (streaming) follow(exchange, served, 0);
+  const bool light = !streaming && service.boundary.is_inline(request.tool);
+  const auto call = std::allocate_shared<PendingCall>(
+      RecycledAllocator<PendingCall>(), PendingCall{.service = service,
+                                                    .policy = exchange.policy,
+                                                    .tenant = tenant,
+                                                    .made = {.request = std::move(request)},
+                                                    .served = std::move(served),
+                                                    .body = std::move(exchange.request.body),
+                                                    .parse = form.parse,
+                                                    .respond = form.respond,
+                                                    .responder = {},
+                                                    .streaming = streaming,
+                                                    .arrived_ns = monotonic_ns()});
+  if (!streaming) call->responder = std::move(exchange.responder);
+  if (light) return gather(call);
+  if (!service.queue.push(tenant, call->body.size(), [call] { run_call(call); })) turn_away(call);
+}
+
+// Only its own caller, and whoever administers the tenant, may look at a call.
+std::shared_ptr<ServedCall> find_call(Exchange& exchange) {
+  auto call = exchange.service.board.find(exchange.parts.at(0), exchange.visitor.tenant);
+  if (call != nullptr && call->caller != exchange.visitor.caller && !exchange.may("admin"))
+    call = nullptr;
+  if (call == nullptr)
+    exchange.refuse(404, Reason::argument, "there is no call of this id",
+                    "calls are known while they run and for ten minutes after");
+  return call;
 }
 
 Result<void> parse_body(std::string_view body, CallRequest& request) {
@@ -153,21 +184,8 @@ void handle_call(Exchange exchange) {
   // As a field or as the header that others use; never to be passed over.
   if (const std::string_view key = exchange.request.header("idempotency-key"); !key.empty())
     request.idempotency_key = key;
-  if (wants_events(exchange.request)) {
-    return start(
-        exchange, std::move(request), true, parse_body, [](const auto&, const auto&) {},
-        [&](const auto& call) { follow(exchange, call, 0); });
-  }
-  const auto responder = std::make_shared<Responder>(std::move(exchange.responder));
-  ServiceMetrics& metrics = exchange.service.metrics;
-  start(
-      exchange, std::move(request), false, parse_body,
-      [responder, &metrics](const CallResult& result, const EndedCall& ended) {
-        HttpResponse response = result_response(result, ended.json);
-        metrics.http_status(response.status);
-        responder->send(std::move(response));
-      },
-      [](const auto&) {});
+  start(exchange, std::move(request), wants_events(exchange.request),
+        {.parse = parse_body, .respond = result_response});
 }
 
 void handle_execute(Exchange exchange) {
@@ -180,15 +198,8 @@ void handle_execute(Exchange exchange) {
                           {"error", error.message + (error.hint.empty() ? "" : "; " + error.hint)},
                           {"execution_time_ms", 0}});
   }
-  const auto responder = std::make_shared<Responder>(std::move(exchange.responder));
-  ServiceMetrics& metrics = exchange.service.metrics;
-  start(
-      exchange, std::move(*request), false, nothing_to_parse,
-      [responder, &metrics](const CallResult& result, const EndedCall&) {
-        metrics.http_status(200);
-        responder->send(execute_response(result));
-      },
-      [](const auto&) {});
+  start(exchange, std::move(*request), false,
+        {.parse = nothing_to_parse, .respond = execute_response});
 }
 
 void refuse_stranger(Exchange exchange, std::string_view why) {
@@ -201,7 +212,7 @@ void refuse_stranger(Exchange exchange, std::string_view why) {
         request, Reason::permission, "callers", why,
         "send Authorization: Bearer KEY; `sallyport key add CALLER` makes one");
     shared->service.metrics.observe(result, {}, 0);
-    HttpResponse response = result_response(result, to_json_text(result));
+    HttpResponse response = response_with(result, to_json_text(result));
     response.status = result.reason == Reason::permission ? 401 : response.status;
     shared->send(std::move(response));
   };

@@ -62,6 +62,7 @@ void handle_metrics(Exchange exchange) {
     gauges.spans_sent = spans.sent;
     gauges.spans_dropped = spans.dropped;
   }
+  if (exchange.service.pool) gauges.pool = exchange.service.pool();
   exchange.send({.body = exchange.service.metrics.render(gauges),
                  .type = "text/plain; version=0.0.4; charset=utf-8"});
 }

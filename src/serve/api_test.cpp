@@ -6,7 +6,9 @@
 
 #include <condition_variable>
 #include <filesystem>
+#include <thread>
 
+#include "http/http_fixture.h"
 #include "input/schema.h"
 #include "serve/routes.h"
 
@@ -26,6 +28,7 @@ class Client final : public Responder::Connection {
     answer_ = std::move(response);
     changed_.notify_all();
   }
+  void send(std::move_only_function<HttpResponse()> make) override { send(make()); }
   std::shared_ptr<HttpStream> stream(HttpResponse) override { return nullptr; }
 
   HttpResponse wait() {
@@ -128,6 +131,40 @@ tools: {}
       std::make_unique<CallQueue>(QueueLimits{.workers = 4, .workers_of_one = 4});
   std::unique_ptr<Service> service_;
 };
+
+TEST_F(Api, AnswersManyInlineCallsAtOnceEachWithItsOwn) {
+  const std::string key = this->key("vera");
+  TestServer server([this](HttpRequest request, Responder responder) {
+    answer(*service_, std::move(request), std::move(responder));
+  });
+  const auto run_client = [&](int number) {
+    RawClient client(server.port());
+    const auto call = [&](const std::string& body) {
+      client.send("POST /v1/tools/echo/call HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " +
+                  key + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+      return client.read_answer();
+    };
+    for (int i = 0; i < 20; ++i) {
+      const std::string own = std::to_string(number) + "-" + std::to_string(i);
+      // The larger one passes the gates on another thread.
+      for (const std::size_t more : {0, 5000}) {
+        const std::string said =
+            call(R"({"arguments": {"text": ")" + own + "\"}}" + std::string(more, ' '));
+        ASSERT_EQ(status_in(said), 200U) << said;
+        EXPECT_EQ(json::parse(body_in(said)).at("data").as_string(), own);
+      }
+      if (number > 0) continue;  // more than two denials would lock the caller out
+      if (i == 5) EXPECT_EQ(status_in(call(R"({"arguments": {"text": 1}})")), 422U);
+      if (i == 9) EXPECT_EQ(status_in(call("{")), 400U);
+    }
+  };
+  {
+    std::vector<std::jthread> clients;
+    for (int number = 0; number < 8; ++number)
+      clients.emplace_back(run_client, number);
+  }
+  EXPECT_EQ(board_.in_flight(), 0U);
+}
 
 TEST_F(Api, TakesACallThroughTheGates) {
   const auto response =

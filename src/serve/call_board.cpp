@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/recycled.h"
 #include "base/text.h"
 
 namespace sallyport {
@@ -77,9 +78,9 @@ void ServedCall::flush_partial() {
   partial_.clear();
 }
 
-void ServedCall::end(const CallResult& result) {
+std::shared_ptr<const EndedCall> ServedCall::end(const CallResult& result) {
   const std::lock_guard lock(mutex_);
-  if (result_ != nullptr) return;
+  if (result_ != nullptr) return result_;
   flush_partial();
   result_ = std::make_shared<const EndedCall>(
       EndedCall{.json = to_json_text(result), .collected = result.collected});
@@ -90,16 +91,7 @@ void ServedCall::end(const CallResult& result) {
     readers_.clear();
   }
   cancel_.reset();  // calls that have ended are kept, and descriptors are few
-}
-
-void ServedCall::announce(const CallResult& result) {
-  std::vector<Then> waiting;
-  {
-    const std::lock_guard lock(mutex_);
-    waiting.swap(waiting_);
-  }
-  for (const auto& then : waiting)
-    then(result, *result_);
+  return result_;
 }
 
 std::shared_ptr<const EndedCall> ServedCall::result() const {
@@ -133,15 +125,11 @@ bool ServedCall::follow(std::shared_ptr<HttpStream> reader, std::uint64_t after)
   return true;
 }
 
-void ServedCall::when_done(Then then) {
-  const std::lock_guard lock(mutex_);
-  waiting_.push_back(std::move(then));
-}
-
 std::shared_ptr<ServedCall> CallBoard::begin(std::string id, std::string tenant, std::string caller,
                                              std::string tool) {
-  auto call = std::make_shared<ServedCall>(std::move(id), std::move(tenant), std::move(caller),
-                                           std::move(tool));
+  auto call =
+      std::allocate_shared<ServedCall>(RecycledAllocator<ServedCall>(), std::move(id),
+                                       std::move(tenant), std::move(caller), std::move(tool));
   const std::lock_guard lock(mutex_);
   // The key is the call's own text: an entry of the same id goes as a whole.
   if (const auto [place, added] = calls_.try_emplace(call->id, call); !added) {

@@ -2,6 +2,7 @@
 // of its tenant; to everybody else it is as if it were not there.
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -12,10 +13,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/fd.h"
+#include "base/short_mutex.h"
 #include "http/server.h"
 #include "sallyport/boundary.h"
 
@@ -42,14 +43,8 @@ class ServedCall {
 
   // A piece of what the tool wrote. Bytes that are not whole characters yet wait for the next one.
   void add_output(std::string_view stream, std::string_view bytes);
-  // Nothing more will come.
-  void finish(const CallResult& result) {
-    end(result);
-    announce(result);
-  }
-  // The same in two steps: the result is there; those who wait for it are called.
-  void end(const CallResult& result);
-  void announce(const CallResult& result);
+  // Nothing more will come. What is kept of it.
+  std::shared_ptr<const EndedCall> end(const CallResult& result);
 
   // None: it has not ended.
   [[nodiscard]] std::shared_ptr<const EndedCall> result() const;
@@ -58,11 +53,6 @@ class ServedCall {
   // Sends the events behind number `after` (0: all), then further ones as they come, then the
   // result, as server-sent events, and closes. False: it has too many readers.
   [[nodiscard]] bool follow(std::shared_ptr<HttpStream> reader, std::uint64_t after);
-
-  // Called once with the result, and what is kept of it, on the thread that brings it.
-  // To be called before it can have ended.
-  using Then = std::function<void(const CallResult& result, const EndedCall& ended)>;
-  void when_done(Then then);
 
  private:
   void add_event(std::string_view name, std::string_view data);  // with the lock held
@@ -75,7 +65,6 @@ class ServedCall {
   std::map<std::string, std::string> partial_;  // by stream: the beginning of a character
   std::uint64_t bytes_ = 0;
   std::vector<std::shared_ptr<HttpStream>> readers_;
-  std::vector<Then> waiting_;
   std::shared_ptr<const EndedCall> result_;
 };
 
@@ -117,9 +106,12 @@ class CallBoard {
   void forget_oldest(TenantCalls& calls);
 
   CallBoardLimits limits_;
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string_view, std::shared_ptr<ServedCall>> calls_;  // by their own id
-  std::map<std::string, TenantCalls> ended_;                                 // by tenant
+  mutable ShortMutex mutex_;
+  // By their own id. Flat: of thousands of calls that are kept none is in the cache any more.
+  boost::unordered_flat_map<std::string_view, std::shared_ptr<ServedCall>,
+                            std::hash<std::string_view>>
+      calls_;
+  std::map<std::string, TenantCalls> ended_;  // by tenant
   std::size_t in_flight_ = 0;
 };
 

@@ -49,7 +49,7 @@ TEST(ServedCall, TellsItsReadersWhatComesAndThenTheResult) {
   call.add_output("stdout", "hello\n");
   call.add_output("stderr", "oh");
   EXPECT_FALSE(reader->closed);
-  call.finish(result_of("hello\n"));
+  call.end(result_of("hello\n"));
   ASSERT_EQ(reader->pieces.size(), 3U);
   EXPECT_EQ(reader->pieces[0], "id: 1\nevent: stdout\ndata: {\"text\":\"hello\\n\"}\n\n");
   EXPECT_THAT(reader->pieces[1], HasSubstr("event: stderr"));
@@ -65,7 +65,7 @@ TEST(ServedCall, CanBeFollowedAgainFromAnyEvent) {
   (void)call.follow(early, 2);
   ASSERT_EQ(early->pieces.size(), 1U);
   EXPECT_THAT(early->pieces[0], HasSubstr("\"c\""));
-  call.finish(result_of("abc"));
+  call.end(result_of("abc"));
   EXPECT_TRUE(early->closed);
   for (std::uint64_t after = 0; after <= 9; ++after) {
     const auto late = std::make_shared<Reader>();
@@ -77,7 +77,7 @@ TEST(ServedCall, CanBeFollowedAgainFromAnyEvent) {
 
 TEST(ServedCall, ThatNobodyFollowedStillTellsItsResult) {
   ServedCall call("id", "acme", "vera", "python");
-  call.finish(result_of("x"));
+  call.end(result_of("x"));
   const auto late = std::make_shared<Reader>();
   (void)call.follow(late, 0);
   ASSERT_EQ(late->pieces.size(), 1U);
@@ -92,7 +92,7 @@ TEST(ServedCall, NeverCutsACharacter) {
     (void)call.follow(reader, 0);
     call.add_output("stdout", text.substr(0, cut));
     call.add_output("stdout", text.substr(cut));
-    call.finish(result_of(text));
+    call.end(result_of(text));
     std::string all;
     for (const std::string& piece : reader->pieces)
       if (piece.contains("event: stdout")) {
@@ -109,7 +109,7 @@ TEST(ServedCall, SendsBytesThatAreNoCharacterAtTheEndAtLeast) {
   (void)call.follow(reader, 0);
   call.add_output("stdout", "\xe2\x82");
   EXPECT_TRUE(reader->pieces.empty());
-  call.finish(result_of(""));
+  call.end(result_of(""));
   EXPECT_THAT(reader->pieces.at(0), HasSubstr("\xEF\xBF\xBD"));
 }
 
@@ -131,7 +131,7 @@ TEST(ServedCall, LosesAReaderThatIsTooSlowAndNotTheOthers) {
   (void)call.follow(good, 0);
   for (int i = 0; i < 5; ++i)
     call.add_output("stdout", "x");
-  call.finish(result_of(""));
+  call.end(result_of(""));
   EXPECT_EQ(slow->pieces.size(), 1U);
   EXPECT_EQ(good->pieces.size(), 6U);
 }
@@ -141,7 +141,7 @@ TEST(ServedCall, TakesSixteenReadersAndNoMoreWhileItRuns) {
   for (int i = 0; i < 16; ++i)
     EXPECT_TRUE(call.follow(std::make_shared<Reader>(), 0));
   EXPECT_FALSE(call.follow(std::make_shared<Reader>(), 0));
-  call.finish(result_of(""));
+  call.end(result_of(""));
   EXPECT_TRUE(call.follow(std::make_shared<Reader>(), 0));
 }
 
@@ -151,18 +151,15 @@ TEST(ServedCall, CanBeCancelledUntilItHasEnded) {
   EXPECT_FALSE(is_readable(fd));
   call.cancel();
   EXPECT_TRUE(is_readable(fd));
-  call.finish(result_of(""));
+  call.end(result_of(""));
   call.cancel();
 }
 
-TEST(ServedCall, TellsThoseWhoWaitOnce) {
+TEST(ServedCall, EndsOnce) {
   ServedCall call("id", "acme", "vera", "python");
-  int told = 0;
-  call.when_done(
-      [&](const CallResult& result, const EndedCall&) { told += result.output == "x" ? 1 : 100; });
-  call.finish(result_of("x"));
-  call.finish(result_of("y"));
-  EXPECT_EQ(told, 1);
+  const auto first = call.end(result_of("x"));
+  EXPECT_EQ(call.end(result_of("y")), first);
+  EXPECT_EQ(call.result(), first);
 }
 
 TEST(CallBoard, ShowsACallToItsTenantOnly) {
@@ -180,7 +177,7 @@ TEST(CallBoard, KnowsTheLastOfTwoCallsWithOneId) {
   board.begin(id, "acme", "vera", "python");
   const auto second = board.begin(id, "acme", "ed", "python");
   EXPECT_EQ(board.find(id, "acme"), second);
-  second->finish({});
+  second->end({});
   board.ended(second, steady_clock::now());
   EXPECT_EQ(board.find(id, "acme"), second);
 }
@@ -190,7 +187,7 @@ TEST(CallBoard, ForgetsTheOldestOfATenantAndNobodyElses) {
   const auto now = steady_clock::now();
   const auto run = [&](const std::string& id, const std::string& tenant, std::size_t size) {
     const auto call = board.begin(id, tenant, "vera", "python");
-    call->finish(result_of(std::string(size, 'x')));
+    call->end(result_of(std::string(size, 'x')));
     board.ended(call, now);
   };
   run("other", "other", 10);
@@ -210,7 +207,7 @@ TEST(CallBoard, ForgetsCallsAfterAWhile) {
   const auto now = steady_clock::now();
   for (const auto& [id, when] : {std::pair("old", 0), std::pair("new", 61)}) {
     const auto call = board.begin(id, "acme", "vera", "python");
-    call->finish(result_of(""));
+    call->end(result_of(""));
     board.ended(call, now + std::chrono::seconds{when});
   }
   EXPECT_EQ(board.find("old", "acme"), nullptr);
@@ -224,7 +221,7 @@ TEST(CallBoard, CountsStructuredResultsByTheirText) {
     const auto call = board.begin(id, "acme", "vera", "python");
     CallResult result;
     result.data = json::array(20'000, json::array());
-    call->finish(result);
+    call->end(result);
     board.ended(call, steady_clock::now());
   }
   EXPECT_EQ(board.find("1", "acme"), nullptr);
@@ -235,7 +232,7 @@ TEST(CallBoard, ForgetsCallsWithTimeAlone) {
   CallBoard board({.kept = std::chrono::seconds{60}, .calls = 100, .bytes = 1 << 20});
   const auto now = steady_clock::now();
   const auto call = board.begin("1", "acme", "vera", "python");
-  call->finish(result_of(""));
+  call->end(result_of(""));
   board.ended(call, now);
   board.expire(now + std::chrono::seconds{59});
   EXPECT_NE(board.find("1", "acme"), nullptr);
@@ -247,7 +244,7 @@ TEST(CallBoard, CancelsAllThatRun) {
   CallBoard board;
   const auto running = board.begin("r", "acme", "vera", "python");
   const auto ended = board.begin("e", "acme", "vera", "python");
-  ended->finish(result_of(""));
+  ended->end(result_of(""));
   board.cancel_all();
   EXPECT_TRUE(is_readable(running->cancel_descriptor()));
   EXPECT_EQ(board.running().size(), 1U);
@@ -265,7 +262,7 @@ TEST(ServedCall, MayBeFollowedCancelledAndFinishedAtTheSameTime) {
     threads.emplace_back([&] {
       for (int i = 0; i < 10; ++i)
         call.add_output("stdout", "x");
-      call.finish(result_of(""));
+      call.end(result_of(""));
     });
     threads.emplace_back([&] { call.cancel(); });
     for (std::thread& thread : threads)

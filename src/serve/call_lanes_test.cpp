@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <optional>
+#include <set>
 
 #include "serve/pending_call.h"
 #include "serve/service.h"
@@ -29,15 +31,28 @@ class CallLanesOrder : public testing::Test {
         if (each.get() == at(name)) names.push_back(name);
     return names;
   }
-  CallLanes lanes(LaneLimits limits) {
-    return CallLanes(
-        *queue_,
-        [this](std::span<const CallLanes::Call> ended, std::span<const CallLanes::Call> calls) {
-          const std::lock_guard lock(mutex_);
-          if (!calls.empty()) ran_.push_back(names_of(calls));
-          ended_ += names_of(ended);
-        },
-        limits);
+  CallLanes& lanes(LaneLimits limits) {
+    lanes_.emplace(*queue_,
+                   CallLanes::Steps{.end_and_begin =
+                                        [this](const std::vector<CallLanes::Call>& ended,
+                                               std::span<const CallLanes::Call> calls) {
+                                          const std::lock_guard lock(mutex_);
+                                          steps_.push_back(names_of(ended) + ">" + names_of(calls));
+                                        },
+                                    .run =
+                                        [this](const CallLanes::Call& call) {
+                                          const std::lock_guard lock(mutex_);
+                                          ran_ += names_of({&call, 1});
+                                        }},
+                   limits);
+    return *lanes_;
+  }
+  bool push(const std::string& tenant, std::size_t bytes, const std::string& names) {
+    std::vector<CallLanes::Arrival> arrived;
+    for (const char name : names)
+      arrived.push_back({.tenant = tenant, .bytes = bytes, .call = call(name)});
+    lanes_->push(arrived);
+    return arrived.empty();
   }
   // The one worker of the queue is busy until release().
   void SetUp() override {
@@ -51,89 +66,198 @@ class CallLanesOrder : public testing::Test {
   std::vector<std::string> release() {
     hold_.set_value();
     queue_.reset();
-    return ran_;
+    return steps_;
   }
 
   std::promise<void> hold_;
   std::mutex mutex_;
-  std::vector<std::string> ran_;
-  std::string ended_;
+  std::vector<std::string> steps_;  // ended > begun
+  std::string ran_;
+  std::optional<CallLanes> lanes_;
   std::unique_ptr<CallQueue> queue_ =
       std::make_unique<CallQueue>(QueueLimits{.workers = 1, .workers_of_one = 1, .calls = 3});
 };
 
 TEST_F(CallLanesOrder, WhatWaitsOfOneTenantGoesTogetherInItsOrder) {
-  CallLanes lanes = this->lanes({});
-  for (const char name : {'a', 'b', 'c'})
-    ASSERT_TRUE(lanes.push("acme", 1, call(name)));
+  CallLanes& lanes = this->lanes({});
+  ASSERT_TRUE(push("acme", 1, "ab"));
+  ASSERT_TRUE(push("acme", 1, "c"));
   EXPECT_EQ(lanes.waiting(), 3U);
-  EXPECT_THAT(release(), ElementsAre("abc"));
+  EXPECT_THAT(release(), ElementsAre(">abc", "abc>"));
+  EXPECT_EQ(ran_, "abc");
   EXPECT_EQ(lanes.waiting(), 0U);
 }
 
 TEST_F(CallLanesOrder, TenantsAreNeverMixedAndTakeTurns) {
-  CallLanes lanes = this->lanes({.together = 2, .runners = 1});
-  for (const char name : {'a', 'b', 'c', 'd'})
-    ASSERT_TRUE(lanes.push("loud", 1, call(name)));
-  ASSERT_TRUE(lanes.push("quiet", 1, call('q')));
-  EXPECT_THAT(release(), ElementsAre("ab", "q", "cd"));
-  EXPECT_EQ(ended_, "abqcd");
+  lanes({.together = 2});
+  ASSERT_TRUE(push("loud", 1, "abcd"));
+  ASSERT_TRUE(push("quiet", 1, "q"));
+  EXPECT_THAT(release(), ElementsAre(">ab", "ab>", ">q", "q>", ">cd", "cd>"));
+  EXPECT_EQ(ran_, "abqcd");
 }
 
 TEST_F(CallLanesOrder, WhatHasRunIsEndedWhenTheNextBegin) {
-  std::vector<std::string> steps;
-  CallLanes lanes(
-      *queue_,
-      [&steps](std::span<const CallLanes::Call> ran, std::span<const CallLanes::Call> next) {
-        steps.push_back(names_of(ran) + ">" + names_of(next));
-      },
-      {.together = 2});
-  for (const char name : {'a', 'b', 'c', 'd', 'e'})
-    ASSERT_TRUE(lanes.push("acme", 1, call(name)));
-  release();
-  EXPECT_THAT(steps, ElementsAre(">ab", "ab>cd", "cd>e", "e>"));
+  lanes({.together = 2});
+  ASSERT_TRUE(push("acme", 1, "abcde"));
+  EXPECT_THAT(release(), ElementsAre(">ab", "ab>cd", "cd>e", "e>"));
 }
 
 TEST_F(CallLanesOrder, ATenantHasARoomOfItsOwn) {
-  CallLanes lanes = this->lanes({.calls = 2, .bytes = 10});
-  EXPECT_TRUE(lanes.push("acme", 6, call('a')));
-  EXPECT_FALSE(lanes.push("acme", 6, call('b')));  // bytes
-  EXPECT_TRUE(lanes.push("acme", 4, call('c')));
-  EXPECT_FALSE(lanes.push("acme", 0, call('d')));  // calls
-  EXPECT_TRUE(lanes.push("other", 10, call('e')));
-  EXPECT_THAT(release(), ElementsAre("ac", "e"));
+  lanes({.calls = 2, .bytes = 10});
+  EXPECT_TRUE(push("acme", 6, "a"));
+  EXPECT_FALSE(push("acme", 6, "b"));  // bytes
+  EXPECT_TRUE(push("acme", 4, "c"));
+  EXPECT_FALSE(push("acme", 0, "d"));  // calls
+  EXPECT_TRUE(push("other", 10, "e"));
+  release();
+  EXPECT_EQ(ran_, "ace");
 }
 
 TEST_F(CallLanesOrder, WithoutAPlaceInTheQueueACallIsRefusedAndNothingIsKept) {
-  CallLanes lanes = this->lanes({});
+  CallLanes& lanes = this->lanes({});
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(queue_->push("acme", 0, [] {}));
-  EXPECT_FALSE(lanes.push("acme", 1, call('a')));
+  EXPECT_FALSE(push("acme", 1, "a"));
   EXPECT_EQ(lanes.waiting(), 0U);
   EXPECT_TRUE(release().empty());
+}
+
+// A lane with calls that are told apart by their numbers, of which some do not come back.
+class CallLanesHeldUp : public testing::Test {
+ protected:
+  static CallLanes::Call call(std::size_t number) {
+    static char places[16];
+    return {std::shared_ptr<void>(), reinterpret_cast<PendingCall*>(&places[number])};
+  }
+  static std::size_t number_of(const CallLanes::Call& call) {
+    return static_cast<std::size_t>(reinterpret_cast<char*>(call.get()) -
+                                    reinterpret_cast<char*>(CallLanesHeldUp::call(0).get()));
+  }
+  void push(std::initializer_list<std::size_t> numbers) {
+    std::vector<CallLanes::Arrival> arrived;
+    for (const std::size_t number : numbers)
+      arrived.push_back({.tenant = "acme", .bytes = 1, .call = call(number)});
+    lanes_.push(arrived);
+    ASSERT_TRUE(arrived.empty());
+  }
+  [[nodiscard]] bool wait_until_ended(std::set<std::size_t> numbers) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds{60}, [&] { return ended_ == numbers; });
+  }
+  void hold(std::size_t number) {
+    const std::lock_guard lock(mutex_);
+    held_.insert(number);
+  }
+  void let_go(std::size_t number) {
+    const std::lock_guard lock(mutex_);
+    held_.erase(number);
+    changed_.notify_all();
+  }
+  // Returns when that one is running.
+  void wait_until_begun(std::size_t number) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return running_.contains(number); });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::size_t> held_, running_, ended_;
+  std::unique_ptr<CallQueue> queue_ =
+      std::make_unique<CallQueue>(QueueLimits{.workers = 8, .workers_of_one = 8});
+  CallLanes lanes_{
+      *queue_,
+      {.end_and_begin =
+           [this](const std::vector<CallLanes::Call>& ran, std::span<const CallLanes::Call>) {
+             const std::lock_guard lock(mutex_);
+             for (const auto& each : ran)
+               EXPECT_TRUE(ended_.insert(number_of(each)).second) << "ended twice";
+             changed_.notify_all();
+           },
+       .run =
+           [this](const CallLanes::Call& each) {
+             std::unique_lock lock(mutex_);
+             EXPECT_TRUE(running_.insert(number_of(each)).second) << "run twice";
+             changed_.notify_all();
+             changed_.wait(lock, [&] { return !held_.contains(number_of(each)); });
+           }}};
+};
+
+// The leader that looks for more is replaced by none, and takes what comes.
+TEST_F(CallLanesHeldUp, CallsThatComeTogetherAreWaitedForAndFound) {
+  std::set<std::size_t> all;
+  for (std::size_t number = 0; number < 16; number += 2) {
+    push({number, number + 1});
+    all.insert({number, number + 1});
+    ASSERT_TRUE(wait_until_ended(all));
+  }
+  // Nobody stays.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  while (queue_->running() > 0 && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  EXPECT_EQ(queue_->running(), 0U);
+  queue_.reset();
+}
+
+TEST_F(CallLanesHeldUp, AFunctionThatTakesLongHoldsUpNoCallThatCameWithIt) {
+  hold(1);
+  push({0, 1, 2, 3});
+  EXPECT_TRUE(wait_until_ended({0, 2, 3}));
+  let_go(1);
+  EXPECT_TRUE(wait_until_ended({0, 1, 2, 3}));
+  queue_.reset();
+}
+
+TEST_F(CallLanesHeldUp, NorOneThatCameLaterThoughNoOtherFollows) {
+  hold(0);
+  push({0});
+  wait_until_begun(0);
+  push({1});
+  EXPECT_TRUE(wait_until_ended({1}));
+  let_go(0);
+  EXPECT_TRUE(wait_until_ended({0, 1}));
+  queue_.reset();
+}
+
+TEST_F(CallLanesHeldUp, SeveralOfThemNeither) {
+  for (const std::size_t number : {0, 1, 2})
+    hold(number);
+  push({0, 1, 2, 3});
+  EXPECT_TRUE(wait_until_ended({3}));
+  push({4});
+  EXPECT_TRUE(wait_until_ended({3, 4}));
+  for (const std::size_t number : {0, 1, 2})
+    let_go(number);
+  EXPECT_TRUE(wait_until_ended({0, 1, 2, 3, 4}));
+  queue_.reset();
 }
 
 TEST(CallLanes, EveryCallRunsOnceWhateverTheThreads) {
   constexpr int kThreads = 4, kCalls = 2000;
   auto queue = std::make_unique<CallQueue>(QueueLimits{.workers = 8, .workers_of_one = 8});
-  std::atomic<int> ran = 0, ended = 0;
+  std::atomic<int> begun = 0, ran = 0, ended = 0;
   CallLanes lanes(
       *queue,
-      [&](std::span<const CallLanes::Call> done, std::span<const CallLanes::Call> next) {
-        for (const auto& call : next)
-          ran += call == nullptr ? 1 : 1000;
-        ended += static_cast<int>(done.size());
-      },
+      {.end_and_begin =
+           [&](const std::vector<CallLanes::Call>& done, std::span<const CallLanes::Call> next) {
+             begun += static_cast<int>(next.size());
+             ended += static_cast<int>(done.size());
+           },
+       .run = [&](const CallLanes::Call&) { ++ran; }},
       {.calls = kThreads * kCalls});
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < kThreads; ++i)
       threads.emplace_back([&lanes, i] {
-        for (int call = 0; call < kCalls; ++call)
-          EXPECT_TRUE(lanes.push(i % 2 == 0 ? "a" : "b", 1, nullptr));
+        for (int call = 0; call < kCalls; ++call) {
+          std::vector<CallLanes::Arrival> arrived;
+          arrived.push_back({.tenant = i % 2 == 0 ? "a" : "b", .bytes = 1, .call = nullptr});
+          lanes.push(arrived);
+          EXPECT_TRUE(arrived.empty());
+        }
       });
   }
   queue.reset();
+  EXPECT_EQ(begun, kThreads * kCalls);
   EXPECT_EQ(ran, kThreads * kCalls);
   EXPECT_EQ(ended, kThreads * kCalls);
   EXPECT_EQ(lanes.waiting(), 0U);

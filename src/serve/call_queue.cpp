@@ -15,32 +15,34 @@ CallQueue::~CallQueue() {
 }
 
 bool CallQueue::push(const std::string& name, std::size_t bytes, Work work) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   Tenant& tenant = tenants_[name];
   if (tenant.waiting.size() >= limits_.calls || tenant.bytes + bytes > limits_.bytes) return false;
   tenant.waiting.push_back({bytes, std::move(work)});
   tenant.bytes += bytes;
   ++count_;
-  give_turn(name, tenant);
+  const bool wake = give_turn(name, tenant);
+  lock.unlock();  // whoever is woken needs it at once
+  if (wake) wake_.notify_one();
   return true;
 }
 
-void CallQueue::give_turn(const std::string& name, Tenant& tenant) {
-  if (tenant.has_turn || tenant.waiting.empty() || tenant.running >= limits_.workers_of_one) return;
+bool CallQueue::give_turn(const std::string& name, Tenant& tenant) {
+  if (tenant.has_turn || tenant.waiting.empty() || tenant.running >= limits_.workers_of_one)
+    return false;
   tenant.has_turn = true;
   turns_.push_back(name);
   // At the end, the workers that there are do the rest: the others are being joined.
-  if (!ending_ && idle_ < turns_.size() && workers_.size() < limits_.workers)
-    workers_.emplace_back([this] { serve(); });
-  else
-    wake_.notify_one();
+  if (ending_ || idle_ >= turns_.size() || workers_.size() >= limits_.workers) return true;
+  workers_.emplace_back([this] { serve(); });
+  return false;
 }
 
 void CallQueue::end_one(const std::string& name) {
   const auto tenant = tenants_.find(name);
   --tenant->second.running;
   --running_;
-  give_turn(name, tenant->second);
+  if (give_turn(name, tenant->second)) wake_.notify_one();
   if (tenant->second.running == 0 && tenant->second.waiting.empty()) tenants_.erase(tenant);
   if (ending_) wake_.notify_all();
 }
@@ -62,7 +64,7 @@ void CallQueue::serve() {
     --count_;
     ++tenant.running;
     ++running_;
-    give_turn(name, tenant);
+    if (give_turn(name, tenant)) wake_.notify_one();
     lock.unlock();
     entry.work();
     entry.work = nullptr;  // what it holds is let go before the next one is taken

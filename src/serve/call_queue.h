@@ -48,8 +48,8 @@ class CallQueue {
     bool has_turn = false;  // stands in turns_
   };
   void serve();
-  // All of these with the lock held.
-  void give_turn(const std::string& name, Tenant& tenant);
+  // All of these with the lock held. give_turn: whether a worker has to be woken.
+  [[nodiscard]] bool give_turn(const std::string& name, Tenant& tenant);
   void end_one(const std::string& name);
 
   mutable std::mutex mutex_;

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "http/client.h"
-#include "serve/log.h"
 
 namespace sallyport {
 namespace {

@@ -11,14 +11,15 @@
 #include <thread>
 
 #include "access/state_directory.h"
+#include "base/log.h"
 #include "boundary/policy_tests.h"
 #include "launch/artifact_lock.h"
+#include "launch/pool_status.h"
 #include "launch/remote_cell.h"
 #include "serve/api.h"
 #include "serve/checkpoint_sender.h"
 #include "serve/front_control.h"
 #include "serve/launcher_watch.h"
-#include "serve/log.h"
 
 namespace sallyport {
 namespace {
@@ -202,6 +203,7 @@ int run_front(FrontSettings settings) {
       .reload = [&watch] { return watch.ask(); },
       .can_run = [&launcher] { return launcher.answers(); },
       .ready = ready,
+      .pool = [&settings] { return ask_status(settings.launcher); },
       .traces = traces.get(),
   };
   settings.http.limits.stream_bytes = kMostForAReader;

@@ -11,10 +11,10 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "kernel/cgroup.h"
 #include "serve/keeper_loop.h"
-#include "serve/log.h"
 
 namespace sallyport {
 namespace {

@@ -16,12 +16,16 @@
 #include <cstring>
 #include <exception>
 
+#include "base/log.h"
 #include "base/text.h"
+#include "credential/environment.h"
+#include "egress/door.h"
 #include "egress/process.h"
 #include "kernel/privilege.h"
 #include "launch/launcher_process.h"
+#include "policy/network_access.h"
+#include "reader/reader.h"
 #include "serve/front_control.h"
-#include "serve/log.h"
 #include "serve/notify.h"
 
 namespace sallyport {
@@ -39,6 +43,7 @@ constexpr milliseconds kBetweenReloads{500};
 // Beyond the drain time: for the results of calls that were cut.
 constexpr milliseconds kAfterDrain{12'000};
 constexpr milliseconds kLauncherTime{2'000};
+constexpr milliseconds kEgressTime{3'000};
 
 struct Child {
   pid_t pid = -1;
@@ -109,6 +114,10 @@ class Keeper {
   void start_launcher();
   void start_front();
   void start_egress();
+  void end_egress();
+  [[nodiscard]] ReaderSettings credentials() const {
+    return reader_settings(policy_.policy.rules(), revoked_directory(ground_.state));
+  }
   [[noreturn]] void be_egress(pid_t keeper);
   [[noreturn]] void be_launcher(pid_t keeper, Fd serving);
   [[noreturn]] void be_front(pid_t keeper, Fd control);
@@ -121,6 +130,7 @@ class Keeper {
   void tell_front(ControlKind kind, std::string text);
   void reload_when_due();
   void reload();
+  void replace_egress();
   void replace_launcher();
   void stop();
   void enter(Phase phase, milliseconds patience);
@@ -134,9 +144,9 @@ class Keeper {
   Fd signals_;
 
   Child front_, launcher_, egress_;
-  std::vector<pid_t> old_launchers_;  // that finish their calls
-  Fd control_;                        // to the front
-  Fd serving_;                        // ends when the launcher accepts no more
+  std::vector<pid_t> old_children_;  // of an earlier policy: they finish what they have begun
+  Fd control_;                       // to the front
+  Fd serving_;                       // ends when the launcher accepts no more
   bool was_ready_ = false;
   bool reload_asked_ = false;
   Clock::time_point next_reload_;
@@ -154,10 +164,7 @@ int Keeper::run() {
     turn();
     advance();
   }
-  if (egress_.pid > 0) {
-    ::kill(egress_.pid, SIGKILL);
-    ::waitpid(egress_.pid, nullptr, 0);
-  }
+  end_egress();
   for (Listener& listener : ground_.listeners)
     remove_listener(listener);
   ground_.launcher.remove();
@@ -183,6 +190,19 @@ void Keeper::start_egress() {
   egress_.begun(child);
 }
 
+// Without a door it ends by itself, after its reader has given back what it must.
+void Keeper::end_egress() {
+  ground_.egress = {};
+  const auto last = Clock::now() + kEgressTime;
+  while (egress_.pid > 0) {
+    if (Clock::now() >= last) ::kill(egress_.pid, SIGKILL);
+    if (::waitpid(egress_.pid, nullptr, WNOHANG) != 0)
+      egress_.pid = -1;
+    else
+      ::usleep(5'000);
+  }
+}
+
 // It has the network, and nothing else: not the front's user, and no file once it has begun.
 void Keeper::be_egress(pid_t keeper) {
   ::explicit_bzero(ground_.tls.key.data(), ground_.tls.key.size());
@@ -192,6 +212,18 @@ void Keeper::be_egress(pid_t keeper) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
     ::signal(number, SIG_IGN);  // the keeper decides
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  Fd reader;
+  const ReaderSettings settings = credentials();
+  if (!settings.sources.empty()) {
+    // With the rights of the service, which its sources may need.
+    auto started = start_reader(settings);
+    if (!started) {
+      log_line("no egress", {{"message", started.error().message}});
+      ::_exit(1);
+    }
+    reader = std::move(*started);
+  }
+  forget_environment(settings);  // it is told what it needs
   if (auto done = give_up_privileges(ground_.egress_user); !done || ::chdir("/") != 0) {
     log_line("no egress", {{"message", done ? "chdir" : describe(done.error())}});
     ::_exit(1);
@@ -199,7 +231,7 @@ void Keeper::be_egress(pid_t keeper) {
   belong_to(keeper);
   int code = 1;
   try {
-    auto served = serve_egress(std::move(ground_.egress.egress));
+    auto served = serve_egress(std::move(ground_.egress.egress), std::move(reader));
     if (served)
       code = 0;
     else
@@ -224,6 +256,7 @@ void Keeper::start_launcher() {
 }
 
 void Keeper::be_launcher(pid_t keeper, Fd serving) {
+  forget_environment(credentials());
   belong_to(keeper);
   // Nothing of clients, and nothing secret, in the process that has privileges. The descriptors of
   // the cgroup tree, which is prepared already, stay.
@@ -263,6 +296,7 @@ void Keeper::start_front() {
 }
 
 void Keeper::be_front(pid_t keeper, Fd control) {
+  forget_environment(credentials());
   ::prctl(PR_SET_NAME, "sally-front");
   ::umask(077);
   sigset_t none;
@@ -366,7 +400,7 @@ void Keeper::reap() {
         log_line("egress ended",
                  {{"by", describe_end(status)}, {"restart_in_ms", egress_.delay.count()}});
     } else {
-      std::erase(old_launchers_, ended);
+      std::erase(old_children_, ended);
     }
   }
 }
@@ -426,6 +460,7 @@ void Keeper::reload() {
     if (ceiling) {
       ceiling_ = std::move(*ceiling);
       policy_ = std::move(*read);
+      replace_egress();
       replace_launcher();
     } else {
       problems = ceiling.error().message;
@@ -440,6 +475,16 @@ void Keeper::reload() {
   tell_front(ControlKind::policy, policy_.text);
 }
 
+// The old one ends with the last call that has its door; new calls have another, with the
+// credentials that the policy has now.
+void Keeper::replace_egress() {
+  auto door = make_door();
+  if (!door) return log_line("egress stays as it is", {{"message", describe(door.error())}});
+  ground_.egress = std::move(*door);
+  if (egress_.pid > 0) old_children_.push_back(egress_.pid);
+  egress_ = {};
+}
+
 // The new one takes over the socket; what the old one has begun it finishes. Claims wait in
 // between.
 void Keeper::replace_launcher() {
@@ -449,7 +494,7 @@ void Keeper::replace_launcher() {
     // A claim of the new policy must not meet the old ceiling.
     if (::poll(&end, 1, static_cast<int>(kLauncherTime.count())) != 1)
       ::kill(launcher_.pid, SIGKILL);
-    old_launchers_.push_back(launcher_.pid);
+    old_children_.push_back(launcher_.pid);
     launcher_.pid = -1;
   }
   start_launcher();
@@ -478,7 +523,7 @@ void Keeper::advance() {
   if (phase_ == Phase::draining && (front_.pid < 0 || due)) enter(Phase::ending, kLauncherTime);
   if (phase_ != Phase::ending) return;
   if (front_.pid > 0) ::kill(front_.pid, SIGKILL);
-  std::vector<pid_t> launchers = old_launchers_;
+  std::vector<pid_t> launchers = old_children_;
   if (launcher_.pid > 0) launchers.push_back(launcher_.pid);
   // With the front gone, so are all calls: it is the end of their connections.
   for (const pid_t pid : launchers)

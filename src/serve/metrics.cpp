@@ -321,10 +321,37 @@ void ServiceMetrics::Counts::write_service(Page& page, const MetricGauges& gauge
            started);
 }
 
+void write_pool(Page& page, const PoolStatus& pool) {
+  struct Row {
+    std::string_view name, type, help;
+    std::uint64_t value;
+  };
+  const Row rows[] = {
+      {"hits_total", "counter", "Calls that found a cell waiting.", pool.hits},
+      {"misses_total", "counter", "Calls that waited for a cell to be made.", pool.misses},
+      {"expired_total", "counter", "Calls that waited for a cell in vain.", pool.expired},
+      {"built_total", "counter", "Cells that were made before their call.", pool.built},
+      {"failed_total", "counter", "Cells that could not be made, or died while they waited.",
+       pool.failed},
+      {"retired_total", "counter", "Cells that went unused.", pool.retired},
+      {"templates_total", "counter", "Interpreters of which an image was taken.", pool.templates},
+      {"parked", "gauge", "Cells that wait for a call.", pool.parked},
+      {"parked_bytes", "gauge", "Memory of the cells that wait.", pool.memory},
+      {"building", "gauge", "Cells that are being made.", pool.building},
+      {"waiting", "gauge", "Calls that wait for a cell.", pool.waiting},
+      {"classes", "gauge", "Kinds of cells that are known.", pool.classes},
+  };
+  for (const Row& row : rows)
+    page.one("sallyport_pool_" + std::string(row.name), row.type, row.help, row.value);
+  page.one("sallyport_pool_build_seconds_total", "counter", "Time that making them took.",
+           static_cast<double>(pool.build_us) / 1e6);
+}
+
 std::string ServiceMetrics::render(const MetricGauges& gauges) const {
   Page page;
   counts_->write_calls(page);
   counts_->write_service(page, gauges);
+  if (gauges.pool) write_pool(page, *gauges.pool);
   return page.take();
 }
 

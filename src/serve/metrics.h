@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "launch/cell_pool.h"
 #include "sallyport/call.h"
 
 namespace sallyport {
@@ -26,6 +27,8 @@ struct MetricGauges {
   std::optional<std::uint64_t> audit_waiting, audit_lag_us;
   // Spans that a collector took, and those that were dropped. None: no traces are sent.
   std::optional<std::uint64_t> spans_sent, spans_dropped;
+  // None: the launcher does not answer.
+  std::optional<PoolStatus> pool;
 };
 
 class ServiceMetrics {

@@ -32,8 +32,12 @@ CallResult result_of(Status status, Reason reason = Reason::none) {
 }
 
 MetricGauges all_gauges() {
-  return {
-      .policy = "abc", .audit_waiting = 0, .audit_lag_us = 0, .spans_sent = 0, .spans_dropped = 0};
+  return {.policy = "abc",
+          .audit_waiting = 0,
+          .audit_lag_us = 0,
+          .spans_sent = 0,
+          .spans_dropped = 0,
+          .pool = PoolStatus{}};
 }
 
 std::vector<MetricFamily> page_of(const ServiceMetrics& metrics, const MetricGauges& gauges = {}) {

@@ -47,7 +47,7 @@ constexpr NamedSchema kSchemas[] = {
                             "host": {"type": "string"}, "port": {"type": "integer"},
                             "address": {"type": "string"}, "sent": {"type": "integer"},
                             "received": {"type": "integer"}, "rule": {"type": "string"},
-                            "why": {"type": "string"}}}},
+                            "why": {"type": "string"}, "credential": {"type": "string"}}}},
            "artifacts": {"type": "array", "items": {
              "type": "object", "required": ["name", "size"],
              "properties": {"name": {"type": "string"}, "size": {"type": "integer"},

@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "policy/rules.h"
@@ -68,73 +70,153 @@ void tell(Service& service, const Policy& policy, const CallRequest& request,
   if (service.traces != nullptr) service.traces->record(result, labels, request.trace, total_us);
 }
 
-// The call has its result; nobody has been told yet.
-void end(PendingCall& call, const CallResult& result) {
+// The call has its result, which is kept for those who ask later.
+std::shared_ptr<const EndedCall> end(PendingCall& call) {
+  const CallResult& result = call.made.result;
   tell(call.service, call.policy, call.made.request, call.tenant, result,
        (monotonic_ns() - call.arrived_ns) / 1000);
-  call.served->end(result);
+  auto ended = call.served->end(result);
   call.service.board.ended(call.served, std::chrono::steady_clock::now());
+  return ended;
 }
 
-void finish(PendingCall& call, const CallResult& result) {
-  end(call, result);
-  call.served->announce(result);
+HttpResponse respond(PendingCall& call, const EndedCall& ended) {
+  HttpResponse response = call.respond(call.made.result, ended);
+  call.service.metrics.http_status(response.status);
+  return response;
+}
+
+// More of a result would keep the other connections of its thread waiting.
+constexpr std::size_t kSmallResult = 4096;
+
+// Whether its text will be no longer than `left`, by estimate; that is then what is left.
+bool is_small(const json::value& value, std::size_t& left) {
+  const std::size_t size = 8 + (value.is_string() ? value.get_string().size() : 0);
+  if (size > left) return false;
+  left -= size;
+  if (const json::array* array = value.if_array())
+    return std::ranges::all_of(*array, [&](const auto& item) { return is_small(item, left); });
+  if (const json::object* object = value.if_object())
+    return std::ranges::all_of(*object, [&](const auto& member) {
+      if (member.key().size() > left) return false;
+      left -= member.key().size();
+      return is_small(member.value(), left);
+    });
+  return true;
+}
+bool is_small(const CallResult& result) {
+  std::size_t left = kSmallResult;
+  return result.output.size() + result.error.size() + result.message.size() <= left &&
+         result.collected.empty() && result.artifacts.empty() && result.findings.empty() &&
+         (!result.data || is_small(*result.data, left));
+}
+
+// Gives the answer. A small one is made by the thread that it goes to, and the call ends there: it
+// has less to do than the one that waits for the disk for everybody. Most of the call's memory
+// comes from that thread, too, and is given back there.
+void answer(std::shared_ptr<PendingCall> call) {
+  PendingCall& own = *call;
+  if (!own.responder) return static_cast<void>(end(own));
+  Responder responder = *std::exchange(own.responder, std::nullopt);
+  if (is_small(own.made.result))
+    return responder.send([call = std::move(call)] { return respond(*call, *end(*call)); });
+  auto ended = end(own);
+  responder.send(
+      [call = std::move(call), ended = std::move(ended)] { return respond(*call, *ended); });
+}
+
+void finish(std::shared_ptr<PendingCall> call, CallResult result) {
+  call->made.result = std::move(result);
+  answer(std::move(call));
 }
 
 // False: the body cannot be read, and the call has its answer.
-bool read_body(PendingCall& call) {
-  CallRequest& request = call.made.request;
-  if (auto parsed = call.parse(call.body, request); !parsed) {
+bool read_body(const std::shared_ptr<PendingCall>& call) {
+  CallRequest& request = call->made.request;
+  if (auto parsed = call->parse(call->body, request); !parsed) {
     const Error& error = parsed.error();
-    finish(call, call.service.boundary.refuse(request, Reason::argument, kMalformedBody,
-                                              error.message, error.hint));
+    finish(call, call->service.boundary.refuse(request, Reason::argument, kMalformedBody,
+                                               error.message, error.hint));
     return false;
   }
-  call.body = {};
+  call->body = {};
   return true;
+}
+
+// A larger body would keep the other connections of the thread waiting.
+constexpr std::size_t kSmallBody = 4096;
+
+void pass_gates(PendingCall& call) {
+  // One that cannot be read has to be recorded, which takes its time: it comes to that later.
+  if (call.body.size() > kSmallBody || !call.parse(call.body, call.made.request)) return;
+  call.body = {};
+  call.service.boundary.pass_gates(call.made);
 }
 
 }  // namespace
 
-void run_call(PendingCall& call) {
+void run_call(const std::shared_ptr<PendingCall>& call) {
   if (!read_body(call)) return;
-  call.made.streams.cancel = call.served->cancel_descriptor();
-  Boundary& boundary = call.service.boundary;
-  finish(call, call.streaming ? run_streaming(boundary, *call.served, call.made.request)
-                              : boundary.call(call.made.request, call.made.streams));
+  TogetherCall& made = call->made;
+  made.streams.cancel = call->served->cancel_descriptor();
+  Boundary& boundary = call->service.boundary;
+  finish(call, call->streaming ? run_streaming(boundary, *call->served, made.request)
+                               : boundary.call(made.request, made.streams));
 }
 
-void step_together(std::span<const std::shared_ptr<PendingCall>> ran,
-                   std::span<const std::shared_ptr<PendingCall>> next) {
-  std::vector<PendingCall*> ending;
-  std::vector<TogetherCall*> done, going;
-  for (const auto& call : ran) {
-    if (call->made.trip == nullptr) continue;  // its body could not be read
-    ending.push_back(call.get());
-    done.push_back(&call->made);
+void gather(std::shared_ptr<PendingCall> call) {
+  thread_local std::vector<CallLanes::Arrival> gathered;
+  CallLanes& lanes = call->service.lanes;
+  const std::size_t bytes = call->body.size();
+  pass_gates(*call);
+  gathered.push_back({.tenant = call->tenant, .bytes = bytes, .call = std::move(call)});
+  if (gathered.size() > 1) return;
+  const auto push = [&lanes] {
+    lanes.push(gathered);
+    for (const auto& left : gathered)
+      turn_away(left.call);
+    gathered.clear();
+  };
+  try {
+    after_these_requests(push);
+  } catch (...) {  // no memory: those that follow would wait for it for ever
+    push();
   }
+}
+
+void end_and_begin(std::vector<std::shared_ptr<PendingCall>> ran,
+                   std::span<const std::shared_ptr<PendingCall>> next) {
+  std::erase_if(ran, [](const auto& call) { return call->made.trip == nullptr; });
+  std::vector<TogetherCall*> done, going;
+  done.reserve(ran.size());
+  going.reserve(next.size());
+  for (const auto& call : ran)
+    done.push_back(&call->made);
   for (const auto& call : next) {
-    if (!read_body(*call)) continue;
+    if (call->made.trip == nullptr && !read_body(call)) continue;
     // A function cannot be stopped; one that has not begun can.
     if (call->served->is_cancelled()) call->made.streams.cancel = call->served->cancel_descriptor();
     going.push_back(&call->made);
   }
-  Boundary& boundary = (ran.empty() ? next : ran).front()->service.boundary;
-  boundary.end_and_begin(done, going);
-  for (PendingCall* call : ending)
-    end(*call, call->made.result);
-  {
-    const AnswersTogether at_once;
-    for (PendingCall* call : ending)
-      call->served->announce(call->made.result);
-  }
-  boundary.run_begun(going);
+  if (ran.empty() && going.empty()) return;
+  (ran.empty() ? next : ran).front()->service.boundary.end_and_begin(done, going);
+  const AnswersTogether at_once;
+  for (auto& call : ran)
+    answer(std::move(call));
 }
 
-void turn_away(PendingCall& call) {
-  finish(call, call.service.boundary.refuse(call.made.request, Reason::concurrency, "service.queue",
-                                            "too many calls of this tenant are waiting",
-                                            "wait for some of them to end"));
+void run_begun(const std::shared_ptr<PendingCall>& call) {
+  if (call->made.trip == nullptr) return;  // its body could not be read
+  TogetherCall* const calls[] = {&call->made};
+  call->service.boundary.run_begun(calls);
+}
+
+void turn_away(const std::shared_ptr<PendingCall>& call) {
+  Boundary& boundary = call->service.boundary;
+  boundary.give_up(call->made);
+  finish(call, boundary.refuse(call->made.request, Reason::concurrency, "service.queue",
+                               "too many calls of this tenant are waiting",
+                               "wait for some of them to end"));
 }
 
 }  // namespace sallyport

@@ -3,10 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "http/server.h"
 #include "sallyport/boundary.h"
 #include "sallyport/policy.h"
 #include "serve/call_board.h"
@@ -17,6 +20,7 @@ struct Service;
 
 struct PendingCall {
   using Parse = Result<void> (*)(std::string_view body, CallRequest& request);
+  using Respond = HttpResponse (*)(const CallResult& result, const EndedCall& ended);
 
   Service& service;
   Policy policy;  // in force when it came
@@ -26,18 +30,26 @@ struct PendingCall {
   // The rest of the request waits as it came: values of JSON can be ten times as large.
   std::string body;
   Parse parse;
+  Respond respond;
+  std::optional<Responder> responder;  // until the answer is given; none: it goes out as events
   bool streaming = false;
   std::int64_t arrived_ns = 0;
 };
 
 // Takes the call through the boundary and gives its answer.
-void run_call(PendingCall& call);
-// The same for many in steps: gives those that have run their answers, and runs the next ones.
-void step_together(std::span<const std::shared_ptr<PendingCall>> ran,
+void run_call(const std::shared_ptr<PendingCall>& call);
+
+// The same in steps, for many calls of functions that are done at once. A call that is small passes
+// the gates on the thread that brings it: what is left for the one that waits for the disk is
+// little. Those that come together go into their lane together.
+void gather(std::shared_ptr<PendingCall> call);
+// Gives those that have run their answers, and takes the next ones as far as their records.
+void end_and_begin(std::vector<std::shared_ptr<PendingCall>> ran,
                    std::span<const std::shared_ptr<PendingCall>> next);
+void run_begun(const std::shared_ptr<PendingCall>& call);
 
 // The answer to a call for which there is no room.
-void turn_away(PendingCall& call);
+void turn_away(const std::shared_ptr<PendingCall>& call);
 
 // The rule of a body that cannot be read.
 constexpr const char* kMalformedBody = "request.body";

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "access/keys.h"
+#include "launch/cell_pool.h"
 #include "sallyport/boundary.h"
 #include "serve/call_board.h"
 #include "serve/call_lanes.h"
@@ -27,8 +28,9 @@ struct Service {
   std::function<Result<void>()> reload;   // reads the policy file again, and waits for it
   std::function<Result<void>()> can_run;  // whether there is a launcher
   std::atomic<bool>& ready;               // false: draining
-  Traces* traces = nullptr;               // none: nobody collects them
-  CallLanes lanes{queue, step_together};
+  std::function<std::optional<PoolStatus>()> pool = {};  // of the launcher; nothing: not known
+  Traces* traces = nullptr;                              // none: nobody collects them
+  CallLanes lanes{queue, {.end_and_begin = end_and_begin, .run = run_begun}};
 };
 
 }  // namespace sallyport

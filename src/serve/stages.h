@@ -11,8 +11,8 @@
 
 namespace sallyport {
 
-// In their order. The first is the time between the arrival and the first gate: a call waits for
-// its turn and for a worker.
+// In their order. The first is the time that no other has: a call waits for its turn and for a
+// worker, before the gates or behind them.
 inline constexpr std::array<std::string_view, 6> kCallStages = {"wait", "gates",   "intent",
                                                                 "run",  "way_out", "outcome"};
 

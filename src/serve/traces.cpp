@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "http/client.h"
-#include "serve/log.h"
 #include "serve/stages.h"
 
 namespace sallyport {

@@ -22,6 +22,7 @@ constexpr std::size_t kMostGlobs = 64;
 // A built-in that runs a program of the caller's.
 struct Script {
   Builtin builtin;
+  Interpreter warm;  // what may wait in place of it
   std::vector<std::string> interpreter;
   const char* name;  // of the program, in the scratch; no file of the caller's may have it
 };
@@ -29,9 +30,10 @@ struct Script {
 const Script* find_script(const Tool& tool) {
   // By name, in the cell's PATH. bash and not sh: it is what models write, and Debian and Ubuntu
   // always have it. -B: nothing is there to read a cache of bytecode again.
-  static const Script kScripts[] = {{Builtin::run_python, {"python3", "-B"}, "main.py"},
-                                    {Builtin::run_javascript, {"node"}, "main.js"},
-                                    {Builtin::run_shell, {"bash"}, "main.sh"}};
+  static const Script kScripts[] = {
+      {Builtin::run_python, Interpreter::python, {"python3", "-B"}, "main.py"},
+      {Builtin::run_javascript, Interpreter::node, {"node"}, "main.js"},
+      {Builtin::run_shell, Interpreter::none, {"bash"}, "main.sh"}};
   if (tool.kind != ToolKind::builtin) return nullptr;
   const auto script = std::ranges::find(kScripts, tool.builtin, &Script::builtin);
   return script == std::end(kScripts) ? nullptr : script;
@@ -367,6 +369,15 @@ Result<void> add_input(const ToolCall& call, CellSpec& spec) {
 
 }  // namespace
 
+Warmth warmth_of(const Tool& tool) {
+  const Script* script = find_script(tool);
+  if (!tool.warm || script == nullptr || script->warm == Interpreter::none) return {};
+  // What is to be different from the start cannot have started.
+  for (const auto& [name, value] : tool.environment)
+    if (is_read_at_start(script->warm, name)) return {};
+  return {.interpreter = script->warm, .preload = tool.preload};
+}
+
 std::vector<std::string> sql_tool_command() {
   return own_command(kSqlWork);
 }
@@ -401,6 +412,7 @@ Result<CellSpec> make_cell_spec(const ToolCall& call) {
     if (auto added = add_grants(tool, spec); !added)
       return std::unexpected(std::move(added.error()));
   }
+  spec.warm = warmth_of(tool);
   spec.use_stdin = spec.input.has_value();
   spec.write_mode = tool.files.write_mode;
   if (!tool.syscalls.empty()) spec.syscalls = tool.syscalls;

@@ -38,6 +38,9 @@ constexpr std::uint64_t kCutMargin = 16384;  // longer than anything that is red
 // (`input`); `output_directory` is left to whoever runs it.
 [[nodiscard]] Result<CellSpec> make_cell_spec(const ToolCall& call);
 
+// The interpreter that may wait for calls of the tool.
+[[nodiscard]] Warmth warmth_of(const Tool& tool);
+
 // The command of the sql tool: the only one that gets a connection.
 [[nodiscard]] std::vector<std::string> sql_tool_command();
 

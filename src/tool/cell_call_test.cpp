@@ -463,5 +463,39 @@ TEST(CellCall, SaysWhatCannotBeRunYet) {
   }
 }
 
+TEST(CellCall, WantsAnInterpreterThatWaitsWhereThePolicySaysSo) {
+  Made made = builtin(Builtin::run_python, {{"code", "1"}});
+  EXPECT_EQ(warmth_of(made.tool), Warmth{});
+  made.tool.warm = true;
+  made.tool.preload = {"json"};
+  const Warmth python{.interpreter = Interpreter::python, .preload = {"json"}};
+  EXPECT_EQ(warmth_of(made.tool), python);
+  ASSERT_TRUE(made.spec());
+  EXPECT_EQ(made.spec()->warm, python);
+
+  made = builtin(Builtin::run_javascript, {{"code", "1"}});
+  made.tool.warm = true;
+  EXPECT_EQ(warmth_of(made.tool).interpreter, Interpreter::node);
+  made = builtin(Builtin::run_shell, {{"code", "1"}});
+  made.tool.warm = true;
+  EXPECT_EQ(warmth_of(made.tool), Warmth{}) << "a shell starts faster than it is restored";
+  made = command();
+  made.tool.warm = true;
+  EXPECT_EQ(warmth_of(made.tool), Warmth{});
+}
+
+TEST(CellCall, StartsAnInterpreterThatIsToBeDifferentFromItsStart) {
+  for (const auto& [name, warm] :
+       {std::pair("API_KEY", true), std::pair("PYTHONPATH", false), std::pair("TZ", false),
+        std::pair("LC_ALL", false), std::pair("PATH", false), std::pair("LD_PRELOAD", false),
+        std::pair("NODE_OPTIONS", true), std::pair("SSL_CERT_FILE", false)}) {
+    Made made = builtin(Builtin::run_python, {{"code", "1"}});
+    made.tool.warm = true;
+    made.tool.environment[name] = "x";
+    EXPECT_EQ(warmth_of(made.tool) != Warmth{}, warm) << name;
+    EXPECT_EQ(made.spec()->warm, warmth_of(made.tool)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace sallyport

@@ -153,11 +153,13 @@ Result<FetchOrder> make_fetch_order(const ToolCall& call) {
   if (order->readable)
     order->most_bytes = std::max(order->most_bytes, std::min(order->most_bytes * kMarkup,
                                                              call.limits.memory.bytes / kShare));
-  // It is to end by itself and say why, before the cell's limit ends it.
-  const auto milliseconds =
+  // It is to end by itself and say why, before the cell's limit ends it. Beginning and ending take
+  // a while on a loaded machine, however short the limit is.
+  const std::int64_t milliseconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(call.limits.timeout).count();
-  order->milliseconds =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(milliseconds * 9 / 10, 1));
+  constexpr std::int64_t kToEnd = 1000;
+  const std::int64_t spare = std::max(milliseconds / 10, std::min(milliseconds / 4, kToEnd));
+  order->milliseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(milliseconds - spare, 1));
   return std::move(*order);
 }
 

@@ -46,6 +46,20 @@ Result<CellSpec> spec_of(const Tool& tool, const json::object& arguments, CallRe
                          .program = "/usr/bin/sallyport"});
 }
 
+// What it takes to begin and to end does not shrink with the limit.
+TEST(FetchCall, EndsItselfBeforeTheLimitDoes) {
+  const struct {
+    int timeout, own;
+  } rows[] = {{60'000, 54'000}, {10'000, 9'000}, {5'000, 4'000}, {4'000, 3'000}, {1'000, 750}};
+  for (const auto& row : rows) {
+    Limits limits;
+    limits.timeout = std::chrono::milliseconds(row.timeout);
+    const auto spec = spec_of(fetch_tool(), {{"url", "https://a.b.c/"}}, {}, limits);
+    ASSERT_TRUE(spec);
+    EXPECT_EQ(parse_fetch_order(*spec->input)->milliseconds, row.own);
+  }
+}
+
 TEST(FetchCall, RunsOurOwnProgramWithTheRequest) {
   Limits limits;
   limits.timeout = std::chrono::seconds(10);

@@ -149,6 +149,8 @@ const std::vector<HostileName>& hostile_names() {
       {"api.example.com\xc2\xad"},      // soft hyphen
       {"api.example.com\xe2\x80\x8b"},  // zero width space
       {"api.ex\xc3\xa4mple.com"},
+      {"evil.c\xe2\x84\x80.example.com"},        // "a/c" in one character (HostSplit)
+      {"api.example.com\xef\xbc\x8f.evil.tld"},  // fullwidth solidus
       {"api.example.com\xff"},
       // Addresses in all their forms.
       {"127.0.0.1"},
@@ -609,11 +611,15 @@ for place in (('198.18.0.1', 3128), ('198.18.0.2', 80), ('198.18.0.2', 443)) * 1
                                    b'\r\n\r\n')) + os.urandom(random.randrange(0, 3000)))
         if random.random() < 0.5:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
-names.settimeout(20)
-names.send(question(api))
-while True:
-    answer = names.recv(600)
-    if answer[-4:] == bytes((198, 18, 0, 2)): break
+# asks again, as every resolver does: a datagram may be lost where the garbage has filled the queue
+names.settimeout(1)
+for attempt in range(60):
+    names.send(question(api))
+    try:
+        while names.recv(600)[-4:] != bytes((198, 18, 0, 2)): pass
+        break
+    except TimeoutError: pass
+else: raise SystemExit('no answer')
 print('named')
 print(urllib.request.urlopen('http://api.example.com/').read())
 print(urllib.request.urlopen('https://api.example.com/').read())
@@ -738,6 +744,7 @@ TEST_P(EgressAttacks, TheProcessThatServesACellHasNoPowers) {
     EXPECT_EQ(status_of(processes[0], set), "0000000000000000") << set;
   if (GetParam() == As::root) EXPECT_EQ(status_of(processes[0], "CapBnd"), "0000000000000000");
   EXPECT_EQ(status_of(processes[0], "NoNewPrivs"), "1");
+  EXPECT_EQ(status_of(processes[0], "Seccomp"), "2");
   // Its user's other processes cannot look into it.
   const std::string memory = "/proc/" + std::to_string(processes[0]) + "/mem";
   EXPECT_NE(lab_.outside({"cat", memory}, "", As::user).exit_code, 0);

@@ -264,7 +264,7 @@ TEST_P(Calls, RefuseWhatThisVersionDoesNotHave) {
       "version: 1\nroles: { r: [x], lead: [x] }\n"
       "callers: { a: { role: r }, l: { role: lead }, m: { role: lead } }\ntools:\n  t:\n"
       "    needs: [x]\n";
-  const std::string command = "    run: [echo, hello]\n", python = "    use: run_python\n";
+  const std::string command = "    run: [echo, hello]\n";
   struct Row {
     std::string yaml;
     const char* rule;
@@ -272,12 +272,11 @@ TEST_P(Calls, RefuseWhatThisVersionDoesNotHave) {
   const Row rows[] = {
       {command + "    tier: vm\n", "tools.t.tier"},
       {command + "    approval: { by: [lead] }\n", "tools.t.approval"},
-      {python + "    warm: true\n", "tools.t.warm"},
       {command + "    dangerously_share_network: true\n", "tools.t.dangerously_share_network"},
   };
   for (const auto& [yaml, rule] : rows) {
     policy(head + yaml);
-    const auto got = yaml.starts_with(python) ? result("t", "a", {"code=1"}) : result("t", "a");
+    const auto got = result("t", "a");
     EXPECT_EQ(text(got, "reason"), "unavailable") << yaml;
     EXPECT_EQ(text(got, "rule"), rule) << yaml;
     EXPECT_EQ(text(got, "output"), "");

@@ -69,6 +69,8 @@ TEST_P(Egress, CurlReachesAHostInEveryWay) {
                           "$C -H 'Transfer-Encoding: chunked' -d body-2 http://api.example.com/\n"
                           "$C -H 'Expect: 100-continue' -d body-3 http://api.example.com/post\n"
                           "$C --noproxy '*' http://api.example.com/chunked\n"
+                          "$C -i --noproxy '*' http://api.example.com/trailers | grep -ci lab\n"
+                          "$C --noproxy '*' http://api.example.com/trailers\n"
                           "$C --noproxy '*' -I http://api.example.com/head | head -n 1\n"
                           "$C --noproxy '*' http://api.example.com/bytes/3000000 | wc -c\n"
                           "$C http://v6.example.com/six || true\n",
@@ -84,18 +86,22 @@ TEST_P(Egress, CurlReachesAHostInEveryWay) {
             "hello api.example.com /plain-socks\n"
             "hello api.example.com /plain-connect\n"
             "body-1body-2body-3hello chunked\n"
+            "0\nhello chunked\n"
             "HTTP/1.1 200 OK\r\n"
             "3000000\n"
             "hello v6.example.com /six\n")
       << said.err;
+  EXPECT_EQ(
+      lab_.outside({"sh", "-c", "curl -si http://api.example.com/trailers | grep -ci lab"}).out,
+      "1\n");
   const Words network = network_of(said.result);
   const std::string there = "allowed api.example.com:443 at 93.184.216.34";
   const std::string plain = "request allowed api.example.com:80 at 93.184.216.34";
   EXPECT_EQ(std::ranges::count(network, "connection " + there), 3) << said.err;
-  EXPECT_EQ(std::ranges::count(network, plain), 12);
+  EXPECT_EQ(std::ranges::count(network, plain), 14);
   EXPECT_THAT(network,
               Contains("request allowed v6.example.com:80 at 2606:2800:220:1::34").Times(1));
-  EXPECT_THAT(network, SizeIs(16));
+  EXPECT_THAT(network, SizeIs(18));
   EXPECT_THAT(names_of(said.result), ElementsAre("allowed api.example.com"));
 
   std::int64_t received = 0;
@@ -106,7 +112,7 @@ TEST_P(Egress, CurlReachesAHostInEveryWay) {
     received += event.at("received").as_int64();
   }
   EXPECT_GT(received, 3'000'000);
-  EXPECT_EQ(said.result.at("usage").at("network_requests"), 16);
+  EXPECT_EQ(said.result.at("usage").at("network_requests"), 18);
   // Nothing was asked for but the names of the rules.
   for (const std::string& line : lines_of(lab_.seen(), "dns"))
     EXPECT_THAT(line, testing::AnyOf(StartsWith("dns api.example.com "),
@@ -238,6 +244,43 @@ TEST_P(Egress, ServersThatSpeakFirstAreReachedByTheirNames) {
       EXPECT_EQ(event.at("sent"), 100'000);
       EXPECT_EQ(event.at("received"), 100'008);
     }
+}
+
+// HTTP/2 from end to end, with streams both ways: by the name alone, and through the proxy.
+TEST_P(Egress, GrpcStreamsBothWays) {
+  LiveProcess server = lab_.start(As::root, {kPython, "-c", R"(
+import concurrent.futures, grpc, sys
+def echo(said, context):
+    for one in said: yield b'heard ' + one
+class Echo(grpc.GenericRpcHandler):
+    def service(self, call):
+        return call.method == '/lab.Echo/Say' and grpc.stream_stream_rpc_method_handler(echo) or None
+server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), handlers=[Echo()])
+own = [open(sys.argv[1] + name, 'rb').read() for name in ('server.key', 'server.pem')]
+server.add_secure_port('93.184.216.34:8443', grpc.ssl_server_credentials([tuple(own)]))
+server.start()
+print('ready', flush=True)
+server.wait_for_termination()
+)",
+                                             lab_ / ""});
+  ASSERT_TRUE(server.says("ready"));
+  const Said said = python({"api.example.com:8443"}, R"(
+import grpc
+for proxy in 0, 1:
+    with grpc.secure_channel('api.example.com:8443',
+                             grpc.ssl_channel_credentials(open('/lab/ca.pem', 'rb').read()),
+                             [('grpc.enable_http_proxy', proxy)]) as channel:
+        say = channel.stream_stream('/lab.Echo/Say')
+        print([bytes(one) for one in say(iter((b'one', b'two')), timeout=30)])
+        try: list(channel.stream_stream('/lab.Echo/None')(iter((b'',)), timeout=30))
+        except grpc.RpcError as error: print(error.code().name)
+)",
+                           {"--processes", "256"});
+  const std::string both = "[b'heard one', b'heard two']\nUNIMPLEMENTED\n";
+  EXPECT_EQ(said.out, both + both) << said.err;
+  EXPECT_THAT(network_of(said.result),
+              ElementsAre("connection allowed api.example.com:8443 at 93.184.216.34",
+                          "connection allowed api.example.com:8443 at 93.184.216.34"));
 }
 
 // ---- Names
@@ -440,9 +483,11 @@ for place in (('127.0.0.1', 8000), ('127.0.0.1', 1080), ('127.0.0.7', 443 + 8000
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(urllib.request.urlopen('http://%s:%d/' % place).status if place[0] == '127.0.0.1' else
           socket.create_connection(place).getpeername()[0])
+with socket.create_server(('::1', 8000), family=socket.AF_INET6) as server:
+    print(socket.create_connection(('::1', 8000)).getpeername()[0])
 print(urllib.request.urlopen('http://api.example.com/').read())
 )");
-  EXPECT_EQ(said.out, "200\n200\n127.0.0.7\nb'hello api.example.com /\\n'\n") << said.err;
+  EXPECT_EQ(said.out, "200\n200\n127.0.0.7\n::1\nb'hello api.example.com /\\n'\n") << said.err;
   EXPECT_THAT(network_of(said.result),
               ElementsAre("request allowed api.example.com:80 at 93.184.216.34"));
 }
@@ -616,6 +661,43 @@ TEST_P(Egress, ManyCellsAtOnce) {
     EXPECT_TRUE(cell.says("hello api.example.com /" + std::to_string(n) + "\n")) << cell.said();
     EXPECT_EQ(cell.wait(), 0);
   }
+}
+
+// An egress process lives as long as its service, and the machine's names change meanwhile.
+TEST_P(Egress, ACellHasTheNamesThatTheMachineHasWhenItBegins) {
+  const TempDir directory(GetParam());
+  std::filesystem::permissions(directory.path(), std::filesystem::perms{0755});
+  const std::string policy = directory / "policy.yaml", state = directory / "state";
+  write_file(policy,
+             "version: 1\nroles: { worker: [go] }\ncallers: { will: { role: worker } }\n"
+             "tools:\n  shell: { use: run_shell, needs: [go], screen: none, network: { allow: "
+             "[{ host: late.example.org, scheme: http }] } }\n",
+             GetParam());
+  const std::string address = "127.0.0.1:8600";
+  LiveProcess service = lab_.start(GetParam(), {sallyport_path(), "serve", "--policy", policy,
+                                                "--state", state, "--listen", address});
+  ASSERT_TRUE(eventually([&] {
+    return !service.alive() ||
+           lab_.outside({"curl", "-sf", "http://" + address + "/readyz"}).exit_code == 0;
+  }));
+  EXPECT_TRUE(service.alive()) << service.said();
+  std::string key =
+      lab_.outside({sallyport_path(), "key", "add", "will", "--policy", policy, "--state", state},
+                   "", GetParam())
+          .out;
+  key.resize(key.find('\n'));
+  const auto said = [&] {
+    return lab_
+        .outside({"curl", "-s", "-H", "Authorization: Bearer " + key, "--data-binary",
+                  R"({"arguments": {"code": "curl -sS http://late.example.org/"}})",
+                  "http://" + address + "/v1/tools/shell/call"})
+        .out;
+  };
+  EXPECT_THAT(said(), HasSubstr("Sallyport allowed this request, and it failed"));
+  write_file(lab_ / "hosts", "127.0.0.1 localhost\n93.184.216.34 late.example.org\n");
+  EXPECT_THAT(said(), HasSubstr("hello late.example.org /"));
+  service.signal(SIGTERM);
+  EXPECT_EQ(service.wait(), 0);
 }
 
 SALLYPORT_FOR_ROOT_AND_USER(Egress);

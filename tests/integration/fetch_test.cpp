@@ -57,6 +57,7 @@ def serve(link, tls):
         told = {"method": method, "target": target, "headers": headers, "body": body.decode(), "tls": tls}
         link.sendall(answer("200 OK", json.dumps(told).encode(), "application/json"))
     elif path == "/html": link.sendall(answer("200 OK", PAGE, "text/html; charset=utf-8", "ETag: \"e1\"\r\n"))
+    elif path == "/refresh": link.sendall(answer("200 OK", b'<meta http-equiv="refresh" content="0; url=/html"><p>stay</p>', "text/html", "Refresh: 0; url=/html\r\n"))
     elif path == "/json": link.sendall(answer("200 OK", b'{"id": 7, "name": "x"}', "application/json"))
     elif path == "/nothing": link.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
     elif path == "/unprocessable": link.sendall(answer("422 Unprocessable", b'{"error": "amount is too large"}', "application/json"))
@@ -419,6 +420,11 @@ TEST_P(Fetch, FollowsRedirectsWithinTheRules) {
     EXPECT_EQ(text(page, "url"), "https://good.example.com/html");
     const json::object hop = {{"status", 302}, {"url", "https://good.example.com/html"}};
     EXPECT_EQ(page["redirects"], json::array{hop});
+
+    // A page that asks a browser to go elsewhere is what was asked for.
+    page = data_of(fetch("https://good.example.com/refresh", {{"text", true}}));
+    EXPECT_EQ(text(page, "url"), "https://good.example.com/refresh");
+    EXPECT_EQ(text(page, "text"), "stay");
 
     const json::object secret = {
         {"Authorization", "Bearer s3cret"}, {"Cookie", "a=b"}, {"Accept", "text/x"}};

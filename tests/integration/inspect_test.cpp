@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/cell_result.h"
-#include "support/live_process.h"
+#include "support/inspect_lab.h"
 
 namespace sallyport::test {
 namespace {
@@ -15,34 +15,9 @@ using testing::Not;
 
 namespace json = boost::json;
 
-// The small internet of inspect_lab.py, for all tests of this file.
-class Lab {
- public:
-  Lab()
-      : world_({"unshare", "--net", "--mount", "python3",
-                SALLYPORT_SOURCE_DIR "/tests/support/inspect_lab.py", directory_.path()}) {
-    EXPECT_TRUE(world_.says("up\n"));
-  }
-
-  Ran run(As as, const std::vector<std::string>& words) {
-    std::vector<std::string> argv = {"nsenter", "--net", "--mount", "--target",
-                                     std::to_string(world_.pid())};
-    if (as == As::user) {
-      const std::string uid = std::to_string(kUserUid), gid = std::to_string(kUserGid);
-      argv.insert(argv.end(), {"setpriv", "--reuid", uid, "--regid", gid, "--clear-groups", "--"});
-    }
-    argv.insert(argv.end(), words.begin(), words.end());
-    return test::run(argv);
-  }
-
- private:
-  TempDir directory_;
-  LiveProcess world_;
-};
-
 class Inspect : public CellTest {
  protected:
-  static void SetUpTestSuite() { lab_ = std::make_unique<Lab>(); }
+  static void SetUpTestSuite() { lab_ = std::make_unique<InspectLab>(); }
   static void TearDownTestSuite() { lab_.reset(); }
 
   // `script` in a cell; what it wrote is in `out`, both streams together.
@@ -66,9 +41,9 @@ class Inspect : public CellTest {
     return list;
   }
 
-  static std::unique_ptr<Lab> lab_;
+  static std::unique_ptr<InspectLab> lab_;
 };
-std::unique_ptr<Lab> Inspect::lab_;
+std::unique_ptr<InspectLab> Inspect::lab_;
 SALLYPORT_FOR_ROOT_AND_USER(Inspect);
 
 struct Client {
@@ -91,6 +66,13 @@ constexpr Client kClients[] = {
     {"node",
      "node -e 'fetch(\"https://api.example.com/x\").then(r => r.text()).then(t => "
      "process.stdout.write(t))'"},
+    {"java",
+     "cat > Get.java <<'END'\n"
+     "public class Get { public static void main(String[] a) throws Exception {\n"
+     "  System.out.print(new String(new java.net.URL(\"https://api.example.com/x\")\n"
+     "      .openStream().readAllBytes())); } }\n"
+     "END\n"
+     "java Get.java 2>/dev/null"},
     {"git", "git clone -q https://api.example.com/files/repo.git here && cat here/hello.txt",
      "from a repository\n"},
     {"openssl",

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -33,6 +34,12 @@ const std::string& published() {
       fs::copy_file(own_directory() / name, fs::path(directory.path()) / name);
       fs::permissions(fs::path(directory.path()) / name, fs::perms(0755));
     }
+    const fs::path warm = fs::path(directory.path()) / "warm";
+    fs::create_directory(warm);
+    std::ofstream(warm / "start.js")
+        << "const [program, ...words] = process.argv.slice(2);\n"
+           "const end = require('child_process').spawnSync(program, words, {stdio: 'inherit'});\n"
+           "process.exit(end.error ? 127 : end.signal ? 137 : end.status);\n";
     return ::chmod(directory.path().c_str(), 0755) == 0;
   }();
   EXPECT_TRUE(copied);
@@ -140,9 +147,33 @@ Ran run(const std::vector<std::string>& argv, const RunOptions& options) {
   return ran;
 }
 
+constexpr const char* kStart =
+    "import os, sys\n"
+    "try: os.execvp(sys.argv[1], sys.argv[1:])\n"
+    "except OSError: os._exit(127)\n";
+
+// The same tests for cells of every kind: SALLYPORT_TEST_CELLS is a word of `run --ahead`. A warm
+// interpreter has a script that starts the command in its place.
+std::vector<std::string> made_ahead(std::vector<std::string> args) {
+  const char* const kind = std::getenv("SALLYPORT_TEST_CELLS");
+  const auto command = std::ranges::find(args, "--");
+  if (kind == nullptr || command == args.end() || std::ranges::find(args, "--root") != args.end())
+    return args;
+  const std::vector<std::string> starter =
+      std::string_view(kind) == "python" ? std::vector<std::string>{"python3", "-B", "-c", kStart}
+      : std::string_view(kind) == "node" ? std::vector<std::string>{"node", "/warm/start.js"}
+                                         : std::vector<std::string>();
+  args.insert(command + 1, starter.begin(), starter.end());
+  args.insert(args.begin(), {"--ahead", kind});
+  if (std::string_view(kind) == "node")
+    args.insert(args.begin(), {"--read", published() + "/warm:/warm"});
+  return args;
+}
+
 Ran run_cell(const std::vector<std::string>& args, RunOptions options) {
   std::vector<std::string> argv = {sallyport_path(), "run"};
-  argv.insert(argv.end(), args.begin(), args.end());
+  const std::vector<std::string> words = made_ahead(args);
+  argv.insert(argv.end(), words.begin(), words.end());
   return run(argv, options);
 }
 

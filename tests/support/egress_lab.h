@@ -16,6 +16,9 @@ class EgressLab {
   // In the lab, and in no cell: the twin of what a cell does.
   [[nodiscard]] Ran outside(const std::vector<std::string>& argv, const std::string& input = "",
                             As as = As::root) const;
+  [[nodiscard]] LiveProcess start(As as, const std::vector<std::string>& argv) const {
+    return LiveProcess(inside(as, argv));
+  }
   // `sallyport run ARGS` in the lab, which the programs of a cell trust as an authority.
   [[nodiscard]] Ran cell(As as, const std::vector<std::string>& args,
                          const std::string& input = "") const;

@@ -179,9 +179,10 @@ async def serve_http(reader, writer):
                     status, answer = "404 Not Found", b""
             elif method in ("GET", "HEAD"):
                 answer = f"hello {fields.get('host')} {target}\n".encode()
-            if target == "/chunked":
+            if target in ("/chunked", "/trailers"):
                 more += "Transfer-Encoding: chunked\r\n"
-                answer = b"6\r\nhello \r\n8\r\nchunked\n\r\n0\r\n\r\n"
+                answer = b"6\r\nhello \r\n8\r\nchunked\n\r\n0\r\n"
+                answer += b"\r\n" if target == "/chunked" else b"Trailer-Of: lab\r\n\r\n"
             else:
                 more += f"Content-Length: {len(answer)}\r\n"
             writer.write(f"HTTP/1.1 {status}\r\n{more}\r\n".encode())

@@ -6,6 +6,8 @@ certificate of its own kind, in the network namespace that it is started in.
 It is started as root, with a network and mounts of its own, which it changes: the lab's name server
 is asked, and the authority of its hosts is trusted. DIRECTORY is empty. Says "up" when all of it is
 served."""
+import base64
+import gzip
 import http.server
 import os
 import socket
@@ -14,6 +16,7 @@ import struct
 import subprocess
 import sys
 import threading
+import urllib.parse
 
 ADDRESS = "93.184.216.34"
 DIRECTORY = sys.argv[1]
@@ -78,6 +81,7 @@ HOSTS = ["api.example.com", "deep.api.example.com", "second.example.com", "wrong
 
 class Handler(http.server.SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    last = ""
 
     def __init__(self, *words):
         super().__init__(*words, directory=os.path.join(DIRECTORY, "files"))
@@ -88,9 +92,65 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def tell(self, way):
+        """What came, said back in one of many ways: what a careless host does with a secret."""
+        text = "%s\n%s" % (self.path, self.headers)
+        token = self.headers.get("Authorization", "none").split(" ")[-1]
+        if way == "last":
+            return self.answer(Handler.last.encode())
+        Handler.last = self.headers.get("Authorization", "none")
+        if way == "base64":
+            return self.answer(base64.b64encode(text.encode()))
+        if way == "lines":
+            return self.answer(base64.encodebytes(text.encode()))
+        if way == "wide":
+            return self.answer(text.encode("utf-16"))
+        if way == "percent":
+            return self.answer("".join("%%%02X" % byte for byte in text.encode()).encode())
+        if way == "hex":
+            return self.answer(text.encode().hex().encode())
+        if way == "url":
+            return self.answer(urllib.parse.quote(text).encode())
+        if way == "gzip":
+            body = gzip.compress(text.encode())
+            self.send_response(200)
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            return self.wfile.write(body)
+        if way == "chunks":
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for byte in text.encode():
+                self.wfile.write(b"1\r\n%c\r\n" % byte)
+            return self.wfile.write(b"0\r\n\r\n")
+        if way == "header":
+            self.send_response(302)
+            self.send_header("Set-Cookie", "t=" + token)
+            self.send_header("Location", "https://second.example.com/tell/raw?t=" + token)
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        return self.answer(text.encode())
+
     def do_GET(self):
+        with open(os.path.join(DIRECTORY, "seen"), "a") as seen:
+            seen.write("%s %s %s\n%s" % (self.headers.get("Host"), self.command, self.path,
+                                        self.headers))
         if self.headers.get("Upgrade") == "websocket":
             return self.echo()
+        if self.path.startswith("/private/"):
+            words = "lab:" + open(os.path.join(DIRECTORY, "password")).read()
+            if self.headers.get("Authorization") != "Basic " + base64.b64encode(
+                    words.encode()).decode():
+                self.send_response(401)
+                self.send_header("WWW-Authenticate", "Basic realm=lab")
+                self.send_header("Content-Length", "0")
+                return self.end_headers()
+            self.path = self.path[len("/private"):]
+            return super().do_GET()
+        if self.path.startswith("/tell/"):
+            return self.tell(self.path[len("/tell/"):].split("?")[0])
         if self.path.startswith("/files/"):
             self.path = self.path[len("/files"):]
             return super().do_GET()
@@ -123,6 +183,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     def echo(self):
         self.wfile.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
                          b"Connection: Upgrade\r\n\r\n")
+        if "Authorization" in self.headers:
+            self.wfile.write(self.headers["Authorization"].encode() + b"\n")
         while piece := self.rfile.read1(100):
             self.wfile.write(piece.upper())
         self.close_connection = True

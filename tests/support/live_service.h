@@ -40,9 +40,11 @@ struct Reply {
 class LiveService {
  public:
   explicit LiveService(const std::string& policy, As as = As::root,
-                       std::vector<std::string> options = {}, std::string state = "")
+                       std::vector<std::string> options = {}, std::string state = "",
+                       std::vector<std::string> before = {})
       : as_(as),
         directory_(as),
+        before_(std::move(before)),
         options_(std::move(options)),
         state_(state.empty() ? directory_ / "state" : std::move(state)),
         port_(free_port()) {
@@ -59,6 +61,7 @@ class LiveService {
     std::vector<std::string> argv = {
         sallyport_path(), "serve",    "--policy", policy_file(), "--state",
         state(),          "--listen", address(),  "--listen",    "unix:" + unix_socket()};
+    argv.insert(argv.begin(), before_.begin(), before_.end());
     argv.insert(argv.end(), options_.begin(), options_.end());
     process_.emplace(argv, as_);
     EXPECT_TRUE(eventually([&] { return !alive() || get_locally("/readyz").status == 200; }));
@@ -148,6 +151,7 @@ class LiveService {
  private:
   As as_;
   TempDir directory_;
+  std::vector<std::string> before_;  // words that end in the execution of what follows them
   std::vector<std::string> options_;
   std::string state_;
   int port_;

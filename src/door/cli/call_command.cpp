@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "door/cli/call_options.h"
+#include "door/cli/call_via.h"
 #include "door/cli/problem.h"
 #include "door/cli/process.h"
 #include "door/cli/put_file.h"
@@ -174,6 +175,27 @@ int print_object(const json::object& object) {
   return kCouldNotStart;
 }
 
+int finish(const CallCommand& command, CallResult& result, const std::string& text) {
+  const bool put = put_files(command, result);
+  if (command.json) {
+    if (!write_all(STDOUT_FILENO, text)) return kCouldNotStart;
+  } else {
+    tell(result);
+  }
+  const int code = exit_code_of(result);
+  return code == 0 && !put ? 1 : code;
+}
+
+int call_via(const CallCommand& command) {
+  auto request = make_request(command, Rules{});
+  auto answer = request ? call_service(command, std::move(*request))
+                        : Result<ServiceAnswer>(std::unexpected(std::move(request.error())));
+  if (answer) return finish(command, answer->result, answer->text);
+  if (command.json) return print_object(never_called(command, answer.error()));
+  print_error(answer.error());
+  return kCouldNotStart;
+}
+
 }  // namespace
 
 int call_command(std::span<const char* const> words) {
@@ -190,6 +212,7 @@ int call_command(std::span<const char* const> words) {
     std::fputs(call_help_text().c_str(), stdout);
     return 0;
   }
+  if (!command->via.empty()) return call_via(*command);
   auto policy = Policy::load(command->policy);
   if (!policy) {
     if (!command->json) {
@@ -225,15 +248,7 @@ int call_command(std::span<const char* const> words) {
   Fd cancel = catch_signals();
   CallResult result = boundary->call(*request, {.cancel = cancel.get()});
   release_signals(std::move(cancel));
-  const bool put = put_files(*command, result);
-
-  if (command->json) {
-    if (!write_all(STDOUT_FILENO, to_json_text(result) + "\n")) return kCouldNotStart;
-  } else {
-    tell(result);
-  }
-  const int code = exit_code_of(result);
-  return code == 0 && !put ? 1 : code;
+  return finish(*command, result, to_json_text(result) + "\n");
 }
 
 }  // namespace sallyport

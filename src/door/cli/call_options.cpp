@@ -52,6 +52,10 @@ constexpr Option<CallCommand> kCallOptions[] = {
     {"policy", "FILE", kWho, "The policy file. `sallyport policy init` prints one to start from.",
      set<&CallCommand::policy>},
     {"as", "CALLER", kWho, "Who calls, by name in the policy.", set_request<&CallRequest::caller>},
+    {"via", "URL|SOCKET", kWho,
+     "Call a tool of the service that listens there, http://ADDRESS:PORT or the path of its unix "
+     "socket, in place of --policy and --as: who calls, says the key in SALLYPORT_KEY.",
+     set<&CallCommand::via>},
     {"args", "JSON|@FILE", kWho,
      "The arguments as one JSON object, in place of key=value words; @FILE reads it from a file.",
      set<&CallCommand::arguments_json>},
@@ -115,6 +119,17 @@ Result<CallCommand> parse_call(std::span<const char* const> words) {
   if (command.tool.empty())
     return fail(Reason::argument, "no tool is named",
                 "write `sallyport call TOOL --policy FILE --as CALLER key=value ...`");
+  if (!command.via.empty()) {
+    if (!command.policy.empty() || !command.request.caller.empty() || command.state ||
+        !command.request.address.empty() || !command.request.trace.empty())
+      return fail(Reason::argument,
+                  "--via and what belongs to a policy of one's own are both given",
+                  "the service has its policy, its state and its callers; leave --policy, --as, "
+                  "--state, --address and --trace out");
+    if (command.arguments_json && !command.argument_words.empty())
+      return fail(Reason::argument, "--args and key=value words are both given", "use one of them");
+    return command;
+  }
   if (command.policy.empty())
     return fail(Reason::argument, "--policy is missing",
                 "`sallyport policy init > policy.yaml` makes a file to start from");
@@ -129,6 +144,7 @@ std::string call_help_text() {
   return "Takes one call of a tool through every gate of a policy, and runs it in a cell.\n"
          "\n"
          "  sallyport call TOOL --policy FILE --as CALLER [options] [key=value ...]\n"
+         "  sallyport call TOOL --via SOCKET [options] [key=value ...]\n"
          "\n" +
          options_help<CallCommand>(kCallOptions, {}) +
          "\nA value in key=value is text where the tool wants text, and JSON where it wants\n"

@@ -15,6 +15,7 @@ namespace sallyport {
 
 struct CallCommand {
   std::string policy;  // path of the file
+  std::string via;     // the service that runs it, in place of a policy
   std::optional<std::string> state;
   std::string tool;
   std::optional<std::string> arguments_json;                        // --args

@@ -92,7 +92,7 @@ TEST(ExplainCommand, TheJsonIsJson) {
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->at("tool"), "python");
   EXPECT_GE(parsed->at("callers").as_array().size(), 2U);
-  EXPECT_GE(parsed->at("unavailable").as_array().size(), 2U);
+  EXPECT_TRUE(parsed->at("unavailable").as_array().empty());
 }
 
 }  // namespace

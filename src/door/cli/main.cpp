@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "door/cli/audit_command.h"
 #include "door/cli/call_command.h"
+#include "door/cli/credential_command.h"
 #include "door/cli/demo_command.h"
 #include "door/cli/doctor_command.h"
 #include "door/cli/egress_command.h"
@@ -58,6 +59,8 @@ constexpr Command kCommands[] = {
      sallyport::tools_command},
     {"audit", "verify|search|tail|show|...", "read the log of calls, and check it",
      sallyport::audit_command},
+    {"credential", "list|revoke|restore", "the secrets that tools use, and taking them back",
+     sallyport::credential_command},
     {"egress", "log", "see what calls asked of the network", sallyport::egress_command},
     {"lockout", "list|lift", "see who is locked out, and end it", sallyport::lockout_command},
     {"schema", "validate", "check a JSON file against a JSON Schema", sallyport::schema_command},

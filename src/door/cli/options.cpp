@@ -49,6 +49,13 @@ Result<unsigned> count(std::string_view text) {
   return parse_count(text, Least, Most);
 }
 
+Result<Interpreter> parse_ahead(std::string_view text) {
+  if (text == "cell") return Interpreter::none;
+  if (text == "python") return Interpreter::python;
+  if (text == "node") return Interpreter::node;
+  return fail(Reason::argument, quoted(text) + " cannot be made ahead", "use cell, python or node");
+}
+
 template <class T>
 std::string shown(T value) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -208,6 +215,15 @@ constexpr Option<RunRequest> kRunOptions[] = {
        return append(request.spec.requirements, parse_requirement(text));
      },
      nullptr, Times::many},
+
+    {"ahead", "cell|python|node", kIsolation,
+     "Make the cell first and give it its command when it is ready, as the service does. With "
+     "python or node an interpreter has started in it already, and the command is one of its "
+     "scripts: python3 -B SCRIPT, node SCRIPT.",
+     [](RunRequest& request, std::string_view text) {
+       request.ahead = true;
+       return store(request.spec.warm.interpreter, parse_ahead(text));
+     }},
 
     {"json", "", kOutput, "Print only the result, as JSON, with the output in it.",
      turn_on<&RunRequest::json>},

@@ -16,6 +16,7 @@ namespace sallyport {
 
 struct RunRequest {
   CellSpec spec = shell_defaults();
+  bool ahead = false;                      // make the cell before it gets its command
   bool json = false;                       // print the result instead of the output
   bool timings = false;                    // show how long each step of the launch took
   bool verbose = false;                    // say on stderr what the cell has

@@ -10,8 +10,8 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "cell/parked.h"
 #include "cell/result_json.h"
-#include "cell/run.h"
 #include "door/cli/options.h"
 #include "door/cli/process.h"
 #include "egress/child.h"
@@ -126,7 +126,8 @@ int run_command(std::span<const char* const> words) {
                       .egress = egress ? egress->door() : -1,
                       .cancel = cancel.get()};
   if (request->json) streams.output = streams.error = -1;
-  const Outcome outcome = run_cell(request->spec, streams);
+  const Outcome outcome =
+      request->ahead ? run_parked_cell(request->spec, streams) : run_cell(request->spec, streams);
   release_signals(std::move(cancel));
 
   if (request->json || result_file) {

@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <thread>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -159,6 +162,42 @@ ScreenedFile screen_file(std::string path, std::string_view code, Language langu
   return file;
 }
 
+Result<std::vector<ScreenedFile>> screen_files(const ScreenRequest& request, std::size_t threads) {
+  std::vector<ScreenedFile> files(request.files.size());
+  std::mutex mutex;  // of what follows and of reading, as files are read one after the other
+  std::size_t next = 0;
+  std::optional<Error> error;  // of the first file that has one, as they are read in their order
+  const auto work = [&] {
+    while (true) {
+      std::unique_lock lock(mutex);
+      if (error || next == files.size()) return;
+      const std::size_t number = next++;
+      const std::string& path = request.files[number];
+      const auto code = read_code_file(path);
+      if (!code) {
+        error = code.error();
+        return;
+      }
+      const auto language = request.language ? request.language : language_of(path, *code);
+      if (!language) {
+        error = {Reason::argument, "the language of " + quoted(shown(path)) + " is not known",
+                 "write --language python, javascript or shell"};
+        return;
+      }
+      lock.unlock();
+      files[number] = screen_file(path, *code, *language);
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < std::min(threads, files.size()); ++i)
+      others.emplace_back(work);
+    work();
+  }
+  if (error) return std::unexpected(std::move(*error));
+  return files;
+}
+
 std::string screen_text(std::span<const ScreenedFile> files) {
   std::string text;
   for (const ScreenedFile& file : files) {
@@ -230,27 +269,17 @@ int screen_command(std::span<const char* const> words) {
     std::fputs(screen_help_text().c_str(), stdout);
     return kClean;
   }
-  std::vector<ScreenedFile> files;
-  bool found = false;
-  for (const std::string& path : request->files) {
-    const auto code = read_code_file(path);
-    if (!code) {
-      print_error(code.error());
-      return kWrongUsage;
-    }
-    const auto language = request->language ? request->language : language_of(path, *code);
-    if (!language) {
-      print_error({Reason::argument, "the language of " + quoted(shown(path)) + " is not known",
-                   "write --language python, javascript or shell"});
-      return kWrongUsage;
-    }
-    files.push_back(screen_file(path, *code, *language));
-    found = found || !files.back().findings.empty();
+  const auto files = screen_files(*request, std::thread::hardware_concurrency());
+  if (!files) {
+    print_error(files.error());
+    return kWrongUsage;
   }
-  const std::string text = request->json    ? json::serialize(screen_json(files)) + "\n"
-                           : request->sarif ? json::serialize(screen_sarif(files)) + "\n"
-                                            : screen_text(files);
+  const std::string text = request->json    ? json::serialize(screen_json(*files)) + "\n"
+                           : request->sarif ? json::serialize(screen_sarif(*files)) + "\n"
+                                            : screen_text(*files);
   if (!write_all(STDOUT_FILENO, text)) return kWrongUsage;
+  const bool found =
+      std::ranges::any_of(*files, [](const ScreenedFile& file) { return !file.findings.empty(); });
   return found ? kFound : kClean;
 }
 

@@ -34,6 +34,12 @@ struct ScreenedFile {
 
 [[nodiscard]] ScreenedFile screen_file(std::string path, std::string_view code, Language language);
 
+// The files of the request in their order, by so many threads, each of which has one file in
+// memory. An error, of the first file that has one, if a file cannot be read or its language is not
+// known.
+[[nodiscard]] Result<std::vector<ScreenedFile>> screen_files(const ScreenRequest& request,
+                                                             std::size_t threads);
+
 // For people; for programs, a list that is empty when all is clean; and for code hosts,
 // SARIF 2.1.0.
 [[nodiscard]] std::string screen_text(std::span<const ScreenedFile> files);

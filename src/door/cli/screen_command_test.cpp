@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -53,6 +55,50 @@ TEST(ScreenJson, CountsASyntaxErrorAndARefusalAsFindings) {
   EXPECT_EQ(screen_file("x", "x = = 1", Language::python).findings.back().category, "syntax_error");
   EXPECT_EQ(screen_file("x", std::string(2 << 20, ' '), Language::shell).findings[0].category,
             "refused");
+}
+
+// Files with one finding each, in a line that tells which file it is.
+class ScreenFiles : public testing::Test {
+ protected:
+  ScreenFiles() {
+    std::string name = testing::TempDir() + "screen-XXXXXX";
+    directory_ = ::mkdtemp(name.data());
+    for (std::size_t i = 0; i < 40; ++i) {
+      const std::string path = directory_ + "/" + std::to_string(i) + ".py";
+      std::ofstream(path) << "import os" << std::string(i + 1, '\n') << "os.remove('x')\n";
+      request_.files.push_back(path);
+    }
+  }
+  ~ScreenFiles() override { std::filesystem::remove_all(directory_); }
+
+  std::string directory_;
+  ScreenRequest request_;
+};
+
+TEST_F(ScreenFiles, AreTheSameInTheSameOrderByAnyNumberOfThreads) {
+  const auto alone = screen_files(request_, 1);
+  ASSERT_TRUE(alone);
+  ASSERT_THAT(*alone, SizeIs(40));
+  for (std::size_t i = 0; i < alone->size(); ++i) {
+    EXPECT_EQ((*alone)[i].path, request_.files[i]);
+    ASSERT_FALSE((*alone)[i].findings.empty());
+    EXPECT_EQ((*alone)[i].findings[0].line, i + 2);
+  }
+  for (const std::size_t threads : {0, 2, 8, 100}) {
+    const auto together = screen_files(request_, threads);
+    ASSERT_TRUE(together);
+    EXPECT_EQ(screen_text(*together), screen_text(*alone)) << threads;
+  }
+}
+
+TEST_F(ScreenFiles, OfWhichSomeCannotBeReadAreAnErrorOfTheFirst) {
+  request_.files[20] = directory_ + "/missing.py";
+  request_.files[21] = directory_ + "/missing, too.py";
+  for (const std::size_t threads : {1, 8}) {
+    const auto files = screen_files(request_, threads);
+    ASSERT_FALSE(files);
+    EXPECT_THAT(files.error().message, HasSubstr("missing.py"));
+  }
 }
 
 TEST(ScreenSarif, HasARuleForEveryResult) {

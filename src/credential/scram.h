@@ -11,8 +11,19 @@ namespace sallyport {
 
 class ScramClient {
  public:
+  // How the proof is tied to the TLS that it goes through, so that nobody in between can use it.
+  struct Binding {
+    std::string header = "n,,";  // "p=tls-server-end-point,,"; "y,,": the server does not offer it
+    std::string channel;         // of "p=": what is known of the server by its TLS
+  };
+  static constexpr int kMostIterations = 1'000'000;
+
   // `nonce`: random printable characters without a comma. The password is one of printable ASCII.
-  ScramClient(std::string password, std::string nonce);
+  // `most_iterations`: a server that asks for more wants to keep us busy.
+  ScramClient(std::string password, std::string nonce)
+      : ScramClient(std::move(password), std::move(nonce), Binding()) {}
+  ScramClient(std::string password, std::string nonce, Binding binding,
+              int most_iterations = kMostIterations);
 
   [[nodiscard]] std::string first_message() const;
   // The proof, in answer to the server's first message.
@@ -22,6 +33,8 @@ class ScramClient {
 
  private:
   std::string password_, nonce_;
+  Binding binding_;
+  int most_iterations_;
   std::string server_signature_;
 };
 

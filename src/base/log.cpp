@@ -1,4 +1,4 @@
-#include "serve/log.h"
+#include "base/log.h"
 
 #include <unistd.h>
 

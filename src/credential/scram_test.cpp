@@ -1,4 +1,4 @@
-#include "postgres/scram.h"
+#include "credential/scram.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,6 +21,27 @@ TEST(Scram, ProvesThePasswordAsAnotherImplementationDoes) {
             "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
             "p=qvT2SWdEH5Q06albL+hjSYuUhCG7VndFyzIb7CK4n9k=");
   EXPECT_TRUE(client.check_server("v=3HO6Qt1M4MKJrmlKaoOqLAI0/0TV0HZe7J9H3MBtSOg="));
+}
+
+TEST(Scram, TiesTheProofToTheTlsThatItGoesThrough) {
+  std::string channel;
+  for (int byte = 0xE0; byte <= 0xFF; ++byte)
+    channel.push_back(static_cast<char>(byte));
+  ScramClient client("pencil", kNonce,
+                     {.header = "p=tls-server-end-point,,", .channel = std::move(channel)});
+  EXPECT_EQ(client.first_message(), "p=tls-server-end-point,,n=,r=rOprNGfwEbeRWgbNEkqO");
+  const auto proof = client.final_message(kServerFirst);
+  ASSERT_TRUE(proof);
+  EXPECT_EQ(*proof,
+            "c=cD10bHMtc2VydmVyLWVuZC1wb2ludCws4OHi4+Tl5ufo6err7O3u7/Dx8vP09fb3+Pn6+/z9/v8=,"
+            "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
+            "p=yL9w/dxvTVRaim6+nZw8sa+Ax20n8an8wR/3ohcu5jY=");
+  EXPECT_TRUE(client.check_server("v=MGaB/7N8JJgvcDJST3HMMYgQIOsE5KIIh/Nbp7uY+0Q="));
+}
+
+TEST(Scram, ServesNoServerLongerThanItsCallerMay) {
+  EXPECT_FALSE(ScramClient("pencil", kNonce, {}, 4095).final_message(kServerFirst));
+  EXPECT_TRUE(ScramClient("pencil", kNonce, {}, 4096).final_message(kServerFirst));
 }
 
 TEST(Scram, TakesNoServerThatDoesNotKnowThePassword) {

@@ -1,4 +1,4 @@
-#include "postgres/scram.h"
+#include "credential/scram.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -15,9 +15,6 @@ namespace sallyport {
 namespace {
 
 constexpr int kIterations = 4096;
-// A server that asks for more wants to keep us busy.
-constexpr int kMostIterations = 1'000'000;
-constexpr std::string_view kNoChannelBinding = "n,,";
 
 const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -57,12 +54,16 @@ std::unexpected<Error> not_understood() {
 
 }  // namespace
 
-ScramClient::ScramClient(std::string password, std::string nonce)
-    : password_(std::move(password)), nonce_(std::move(nonce)) {}
+ScramClient::ScramClient(std::string password, std::string nonce, Binding binding,
+                         int most_iterations)
+    : password_(std::move(password)),
+      nonce_(std::move(nonce)),
+      binding_(std::move(binding)),
+      most_iterations_(most_iterations) {}
 
 // The name is empty: the server takes the one that the connection began with.
 std::string ScramClient::first_message() const {
-  return std::string(kNoChannelBinding) + "n=,r=" + nonce_;
+  return binding_.header + "n=,r=" + nonce_;
 }
 
 Result<std::string> ScramClient::final_message(std::string_view server_first) {
@@ -73,15 +74,15 @@ Result<std::string> ScramClient::final_message(std::string_view server_first) {
   if (!nonce || !salt_text || !count_text) return not_understood();
   const auto salt = from_base64(*salt_text);
   const auto count = whole_number<int>(*count_text);
-  if (!salt || !count || *count < 1 || *count > kMostIterations || !nonce->starts_with(nonce_) ||
+  if (!salt || !count || *count < 1 || *count > most_iterations_ || !nonce->starts_with(nonce_) ||
       nonce->size() == nonce_.size())
     return not_understood();
 
   const std::string key = salted(password_, *salt, *count);
   const std::string client_key = hmac(key, "Client Key");
   const std::string without_proof =
-      "c=" + to_base64(kNoChannelBinding) + ",r=" + std::string(*nonce);
-  const std::string exchange = first_message().substr(kNoChannelBinding.size()) + "," +
+      "c=" + to_base64(binding_.header + binding_.channel) + ",r=" + std::string(*nonce);
+  const std::string exchange = first_message().substr(binding_.header.size()) + "," +
                                std::string(server_first) + "," + without_proof;
   const std::string signature = hmac(hash(client_key), exchange);
   std::string proof = client_key;

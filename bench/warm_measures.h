@@ -1,0 +1,19 @@
+// What was promised of warm cells, and what came of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace sallyport::warm {
+
+struct Measure {
+  std::string what, bar, goal, found;
+  std::string met;   // "goal", "bar", "no", or "not measured"
+  double value = 0;  // what is compared; 0: not measured
+};
+
+[[nodiscard]] std::vector<Measure> measures(const json::object& all);
+
+}  // namespace sallyport::warm

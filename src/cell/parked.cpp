@@ -1,0 +1,68 @@
+#include "cell/parked.h"
+
+#include <fcntl.h>
+
+#include <optional>
+#include <utility>
+
+#include "cell/late.h"
+
+namespace sallyport {
+namespace {
+
+std::unique_ptr<Cell> park(const CellSpec& spec, Parking parking) {
+  auto cell = Cell::make(spec, {}, nullptr, std::move(parking));
+  return cell && (*cell)->park() ? std::move(*cell) : nullptr;
+}
+
+}  // namespace
+
+Result<Fd> make_image(CellSpec spec) {
+  spec.grants.clear();
+  spec.use_stdin = false;
+  auto cell =
+      Cell::make(spec, {}, nullptr,
+                 Parking{.runner = waiting_command(spec.warm), .stands_for = 0, .image = {}});
+  if (!cell) return std::unexpected(std::move(cell.error()));
+  if (!(*cell)->park()) return fail(Reason::unavailable, (*cell)->complaint());
+  return (*cell)->take_image();
+}
+
+std::unique_ptr<Cell> make_parked(const CellSpec& spec, int image, const SharedRoot* root) {
+  const std::size_t words = words_stood_for(spec.warm.interpreter);
+  switch (spec.warm.interpreter) {
+    case Interpreter::node:
+      return park(
+          spec,
+          {.runner = waiting_command(spec.warm), .stands_for = words, .image = {}, .root = root});
+    case Interpreter::python:
+      if (image < 0) break;
+      return park(spec, {.runner = {std::string("/") + kRestorePlace},
+                         .stands_for = words,
+                         .image = Fd(::fcntl(image, F_DUPFD_CLOEXEC, 3)),
+                         .root = root});
+    case Interpreter::none:
+      break;
+  }
+  return park(spec, {.root = root});
+}
+
+Outcome run_parked_cell(const CellSpec& spec, const CellStreams& streams) {
+  if (!may_be_parked(spec) || !fits_parked(spec)) return run_cell(spec, streams);
+  CellSpec kind = class_of(spec);
+  kind.command = {"-"};
+  Fd image;
+  if (kind.warm.interpreter == Interpreter::python)
+    if (auto made = make_image(kind)) image = std::move(*made);
+  std::optional<SharedRoot> root;
+  if (may_share_root(kind)) {
+    auto made = make_shared_root(kind);
+    if (!made) return blocked(spec.call_id, std::move(made.error()));
+    root = std::move(*made);
+  }
+  auto cell = make_parked(kind, image.get(), root ? &*root : nullptr);
+  if (cell && cell->start(spec, streams)) return cell->run();
+  return run_cell(spec, streams);
+}
+
+}  // namespace sallyport

@@ -1,0 +1,22 @@
+// `sallyport call --via`: the call of a tool of a service that runs, over its API. The service's
+// policy decides, and its pool has the cell.
+#pragma once
+
+#include "door/cli/call_options.h"
+#include "sallyport/call.h"
+
+namespace sallyport {
+
+// The request with its arguments as the service's tool wants them, sent and answered. Files that
+// were asked for are in the result. An error: the service does not answer, or does not know the
+// key.
+struct ServiceAnswer {
+  CallResult result;
+  std::string text;  // the whole of it, as the service wrote it
+};
+[[nodiscard]] Result<ServiceAnswer> call_service(const CallCommand& command, CallRequest request);
+
+// The answer of a service as a result, as far as a person is told of it.
+[[nodiscard]] Result<CallResult> read_result(std::string_view body);
+
+}  // namespace sallyport

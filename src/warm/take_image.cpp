@@ -1,0 +1,335 @@
+#include "warm/take_image.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/file.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "warm/image_format.h"
+#include "warm/memory_map.h"
+
+namespace sallyport {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+// So many empty pages are worth an area of their own.
+constexpr std::uint64_t kEmptyRun = 16;
+// Below the stack as it was: from there the kernel lets it grow, as it does with any other.
+constexpr std::uint64_t kStackRoom = 32 * kPage;
+constexpr int kTries = 1000;
+constexpr std::uint64_t kLowestHeap = std::uint64_t{1} << 40;
+
+std::unexpected<Error> refuse(std::string message) {
+  return fail(Reason::unavailable, "the interpreter has no image: " + std::move(message));
+}
+
+std::unexpected<Error> refuse_after(const char* call) {
+  return refuse(std::string(call) + ": " + std::strerror(errno));
+}
+
+std::vector<std::uint64_t> list_numbers(const std::string& directory) {
+  std::vector<std::uint64_t> numbers;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), ::closedir);
+  if (!entries) return numbers;
+  while (const dirent* entry = ::readdir(entries.get()))
+    if (const auto number = whole_number<std::uint64_t>(entry->d_name)) numbers.push_back(*number);
+  return numbers;
+}
+
+class Taking {
+ public:
+  Taking(pid_t process, std::string_view name, ByteSize most)
+      : process_(process), proc_("/proc/" + std::to_string(process) + "/"), most_(most) {
+    name.copy(header_.name, sizeof(header_.name) - 1);
+  }
+  ~Taking() {
+    if (stopped_) ::ptrace(PTRACE_DETACH, process_, nullptr, SIGKILL);
+  }
+  Taking(const Taking&) = delete;
+  Taking& operator=(const Taking&) = delete;
+
+  Result<Fd> take() {
+    for (auto step : {&Taking::stop, &Taking::look, &Taking::read_registers, &Taking::read_thread,
+                      &Taking::lay_out, &Taking::write})
+      if (auto done = (this->*step)(); !done) return std::unexpected(std::move(done.error()));
+    return std::move(file_);
+  }
+
+ private:
+  Result<void> stop();
+  [[nodiscard]] bool waits() const;
+  Result<void> look();
+  Result<void> read_registers();
+  Result<void> read_thread();
+  Result<void> lay_out();
+  Result<void> write();
+  Result<void> add(const MemoryArea& area);
+  Result<void> add_file(const MemoryArea& area);
+  Result<void> add_pages(const MemoryArea& area, bool may_split);
+  Result<void> read(std::uint64_t from, std::span<char> to);
+  void add_run(const MemoryArea& area, std::uint64_t begin, std::uint64_t end, bool empty);
+
+  pid_t process_;
+  std::string proc_;
+  ByteSize most_;
+  bool stopped_ = false;
+  user_regs_struct now_{};
+  ImageHeader header_{};
+  std::vector<ImageFile> files_;
+  std::vector<ImageSegment> segments_;
+  std::string pages_;  // what goes behind the header; offsets are relative to it until write()
+  Fd file_;
+};
+
+// It says that it waits a moment before it does.
+Result<void> Taking::stop() {
+  if (::ptrace(PTRACE_SEIZE, process_, nullptr, 0) != 0) return refuse_after("ptrace");
+  for (int tries = 0; tries < kTries; ++tries) {
+    if (::ptrace(PTRACE_INTERRUPT, process_, nullptr, nullptr) != 0) return refuse_after("ptrace");
+    int status = 0;
+    if (::waitpid(process_, &status, __WALL) != process_ || !WIFSTOPPED(status))
+      return refuse("it has ended");
+    stopped_ = true;
+    if (::ptrace(PTRACE_GETREGS, process_, nullptr, &now_) != 0) return refuse_after("ptrace");
+    if (waits()) return {};
+    ::ptrace(PTRACE_CONT, process_, nullptr, nullptr);
+    stopped_ = false;
+    ::usleep(1000);
+  }
+  return refuse("it does not wait for its order");
+}
+
+bool Taking::waits() const {
+  std::array<unsigned char, 2> instruction{};
+  const iovec to{.iov_base = instruction.data(), .iov_len = instruction.size()};
+  const iovec from{.iov_base = reinterpret_cast<void*>(now_.rip - 2), .iov_len = 2};
+  return now_.orig_rax == SYS_read && now_.rdi == SALLYPORT_ORDER_FD &&
+         ::process_vm_readv(process_, &to, 1, &from, 1, 0) == 2 &&
+         instruction == std::array<unsigned char, 2>{0x0f, 0x05};
+}
+
+// What an image cannot hold: a restored process would believe to have it.
+Result<void> Taking::look() {
+  if (list_numbers(proc_ + "task").size() != 1) return refuse("it has threads");
+  const auto descriptors = list_numbers(proc_ + "fd");
+  const auto other = std::ranges::find_if(
+      descriptors, [](std::uint64_t number) { return number > SALLYPORT_IMAGE_FD; });
+  if (descriptors.empty()) return refuse("its descriptors cannot be listed");
+  if (other != descriptors.end())
+    return refuse("it keeps a descriptor open (" + std::to_string(*other) + ")");
+  return {};
+}
+
+Result<void> Taking::read_registers() {
+  header_.registers = {.rbx = now_.rbx,
+                       .rbp = now_.rbp,
+                       .r12 = now_.r12,
+                       .r13 = now_.r13,
+                       .r14 = now_.r14,
+                       .r15 = now_.r15,
+                       .rax = SYS_read,
+                       .rdi = now_.rdi,
+                       .rsi = now_.rsi,
+                       .rdx = now_.rdx,
+                       .r10 = now_.r10,
+                       .r8 = now_.r8,
+                       .r9 = now_.r9,
+                       .rsp = now_.rsp,
+                       .rip = now_.rip - 2};
+  header_.thread_pointer = now_.fs_base;
+  return {};
+}
+
+// What the kernel keeps for a thread at addresses of its choice.
+Result<void> Taking::read_thread() {
+  void* head = nullptr;
+  std::size_t size = 0;
+  if (::syscall(SYS_get_robust_list, process_, &head, &size) != 0)
+    return refuse_after("get_robust_list");
+  header_.robust_list = reinterpret_cast<std::uint64_t>(head);
+  struct {
+    std::uint64_t area;
+    std::uint32_t size, signature, flags, unused;
+  } rseq{};
+  constexpr int kGetRseq = 0x420f;  // PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13
+  if (::ptrace(static_cast<__ptrace_request>(kGetRseq), process_, sizeof(rseq), &rseq) > 0) {
+    header_.restart_area = rseq.area;
+    header_.restart_size = rseq.size;
+    header_.restart_signature = rseq.signature;
+  }
+  return {};
+}
+
+Result<void> Taking::lay_out() {
+  const auto areas = parse_smaps(read_file((proc_ + "smaps").c_str()).value_or("?"));
+  if (!areas) return refuse("its memory cannot be listed");
+  for (const MemoryArea& area : *areas)
+    if (auto added = add(area); !added) return added;
+  if (header_.vdso == 0 && header_.specials != 0) return refuse("it has no vdso");
+  return {};
+}
+
+Result<void> Taking::add(const MemoryArea& area) {
+  if (area.name == "[vsyscall]") return {};
+  if (area.start < SALLYPORT_RESTORE_END) return refuse("it lies too low in memory");
+  if (area.name == "[vdso]") header_.vdso = area.start;
+  if (area.name == "[vdso]" || area.name.starts_with("[vvar")) {
+    if (header_.specials == std::size(header_.special)) return refuse("too many areas");
+    header_.special[header_.specials++] = {.start = area.start, .size = area.size};
+    return {};
+  }
+  if (area.shared && (area.inode == 0 || (area.protection & PROT_WRITE) != 0))
+    return refuse("it shares memory (" + area.name + ")");
+  // Memory for a heap is taken from where the kernel has put it, and a restored process has another
+  // place: as long as this one is far above it, asking for more there fails as it should.
+  if (area.name == "[heap]" && area.start < kLowestHeap)
+    return refuse("its heap lies too low in memory");
+  if (area.name == "[stack]")
+    segments_.push_back({.start = area.start - kStackRoom,
+                         .size = kStackRoom,
+                         .offset = 0,
+                         .protection = area.protection,
+                         .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN,
+                         .file = -1,
+                         .unused = 0});
+  if (area.inode != 0 && !area.changed) return add_file(area);
+  if ((area.protection & PROT_READ) == 0 || (area.inode == 0 && !area.changed)) {
+    add_run(area, 0, area.size, true);
+    return {};
+  }
+  return add_pages(area, area.inode == 0 && area.name != "[stack]");
+}
+
+Result<void> Taking::add_file(const MemoryArea& area) {
+  // As the cell names it, through the process's own root.
+  struct stat status{};
+  if (!area.name.starts_with('/') || area.name.size() >= SALLYPORT_FILE_NAME ||
+      ::stat((proc_ + "root" + area.name).c_str(), &status) != 0 || status.st_ino != area.inode)
+    return refuse("a file that it has mapped is not there (" + area.name + ")");
+  const auto known =
+      std::ranges::find_if(files_, [&](const ImageFile& file) { return area.name == file.path; });
+  const auto index = static_cast<std::int32_t>(known - files_.begin());
+  if (known == files_.end()) {
+    if (files_.size() == SALLYPORT_MOST_FILES) return refuse("it has mapped too many files");
+    ImageFile file{};
+    area.name.copy(file.path, sizeof(file.path) - 1);
+    file.device =
+        (std::uint64_t{gnu_dev_major(status.st_dev)} << 32) | gnu_dev_minor(status.st_dev);
+    file.inode = status.st_ino;
+    file.size = static_cast<std::uint64_t>(status.st_size);
+    file.changed_ns = static_cast<std::uint64_t>(status.st_ctim.tv_sec) * 1'000'000'000 +
+                      static_cast<std::uint64_t>(status.st_ctim.tv_nsec);
+    files_.push_back(file);
+  }
+  segments_.push_back({.start = area.start,
+                       .size = area.size,
+                       .offset = area.offset,
+                       .protection = area.protection,
+                       .flags = area.shared ? MAP_SHARED : MAP_PRIVATE,
+                       .file = index,
+                       .unused = 0});
+  return {};
+}
+
+Result<void> Taking::read(std::uint64_t from, std::span<char> to) {
+  const iovec here{.iov_base = to.data(), .iov_len = to.size()};
+  const iovec there{.iov_base = reinterpret_cast<void*>(from), .iov_len = to.size()};
+  if (::process_vm_readv(process_, &here, 1, &there, 1, 0) != static_cast<ssize_t>(to.size()))
+    return refuse_after("process_vm_readv");
+  return {};
+}
+
+// Long runs of empty pages become memory without a file, so that writing to them copies nothing.
+Result<void> Taking::add_pages(const MemoryArea& area, bool may_split) {
+  if (pages_.size() + area.size > most_.bytes)
+    return refuse("it has more than " + to_text(most_) + " of memory");
+  std::string content(area.size, '\0');
+  if (auto done = read(area.start, content); !done) return done;
+  const std::uint64_t count = area.size / kPage;
+  const auto is_empty = [&](std::uint64_t page) {
+    const std::string_view bytes = std::string_view(content).substr(page * kPage, kPage);
+    return bytes.find_first_not_of('\0') == std::string_view::npos;
+  };
+  std::uint64_t begin = 0;  // of the run that is kept
+  for (std::uint64_t page = 0; may_split && page < count;) {
+    std::uint64_t end = page;
+    while (end < count && is_empty(end))
+      ++end;
+    if (end - page >= kEmptyRun) {
+      add_run(area, begin * kPage, page * kPage, false);
+      pages_.append(content, begin * kPage, (page - begin) * kPage);
+      add_run(area, page * kPage, end * kPage, true);
+      begin = end;
+    }
+    page = end + 1;
+  }
+  add_run(area, begin * kPage, area.size, false);
+  pages_.append(content, begin * kPage);
+  return {};
+}
+
+void Taking::add_run(const MemoryArea& area, std::uint64_t begin, std::uint64_t end, bool empty) {
+  if (begin == end) return;
+  segments_.push_back({.start = area.start + begin,
+                       .size = end - begin,
+                       .offset = empty ? 0 : pages_.size(),
+                       .protection = area.protection,
+                       .flags = empty ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_PRIVATE,
+                       .file = empty ? -1 : -2,
+                       .unused = 0});
+}
+
+Result<void> Taking::write() {
+  header_.files = files_.size();
+  header_.segments = segments_.size();
+  header_.bytes =
+      sizeof(header_) + files_.size() * sizeof(ImageFile) + segments_.size() * sizeof(ImageSegment);
+  if (header_.bytes > SALLYPORT_RESTORE_END - SALLYPORT_RESTORE_HEADER)
+    return refuse("it has too many areas of memory");
+  const std::uint64_t first = (header_.bytes + kPage - 1) / kPage * kPage;
+  for (ImageSegment& segment : segments_)
+    if (segment.file == -2) segment.offset += first;
+  file_ = Fd(::memfd_create("sallyport-image", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  std::string head(first, '\0');
+  char* at = head.data();
+  const auto put = [&](const void* from, std::size_t size) {
+    if (size != 0) std::memcpy(at, from, size);
+    at += size;
+  };
+  put(&header_, sizeof(header_));
+  put(files_.data(), files_.size() * sizeof(ImageFile));
+  put(segments_.data(), segments_.size() * sizeof(ImageSegment));
+  for (const std::string* part : {&head, &pages_})
+    for (std::string_view rest = *part; !rest.empty();) {
+      const ssize_t size = ::write(file_.get(), rest.data(), rest.size());
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) return refuse_after("write");
+      rest.remove_prefix(static_cast<std::size_t>(size));
+    }
+  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+  if (::fcntl(file_.get(), F_ADD_SEALS, kSeals) != 0) return refuse_after("fcntl");
+  return {};
+}
+
+}  // namespace
+
+Result<Fd> take_image(pid_t process, std::string_view name, ByteSize most) {
+  return Taking(process, name, most).take();
+}
+
+}  // namespace sallyport
