@@ -232,17 +232,18 @@ Outcome Cell::run() {
   Board& board = *board_->get();
   supervisor_->watch();
   if (supervisor_->refusal()) return blocked(spec_.call_id, *supervisor_->refusal());
-  const Reason verdict = supervisor_->verdict();
-  if (board.step_failed && verdict == Reason::none)
+  if (board.step_failed && supervisor_->verdict() == Reason::none)
     return blocked(spec_.call_id, explain_failed_step(board));
 
   Outcome outcome;
   outcome.call_id = spec_.call_id;
   outcome.layers = prepared_.layers;
   supervisor_->report(outcome);
+  // Only now: a kill for memory may have been counted after the last look at it.
+  const Reason verdict = supervisor_->verdict();
   if (board.run_ns == 0 && verdict != Reason::cancelled)
     return blocked(spec_.call_id, explain_unfinished_launch(board, spec_, verdict));
-  judge(board, spec_, supervisor_->verdict(), outcome);
+  judge(board, spec_, verdict, outcome);
   if (supervisor_->ended() && outcome.status != Status::killed && supervisor_->scratch() >= 0)
     bring_out(spec_, prepared_, supervisor_->scratch(), supervisor_->fingerprints(), outcome);
   for (const ProtectedTree& tree : prepared_.protected_trees) {
