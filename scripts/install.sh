@@ -51,6 +51,8 @@ build() {
   local preset=$1
   shift
   fetch_grammars
-  cmake --preset "$preset" "-DSALLYPORT_TESTS=${with_tests:-OFF}" >/dev/null
+  # A tree that was made with tests keeps them.
+  [ -e "build/$preset/CMakeCache.txt" ] || : "${with_tests:=OFF}"
+  cmake --preset "$preset" ${with_tests:+"-DSALLYPORT_TESTS=$with_tests"} >/dev/null
   cmake --build --preset "$preset" --target "$@"
 }

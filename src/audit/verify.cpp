@@ -15,10 +15,46 @@ namespace {
 
 constexpr const char* kCheckpoints = "checkpoints";
 
+constexpr std::chrono::seconds kLockPatience{5};
+
+// How far a stream had been written at one moment. A service may go on writing while it is read,
+// and a checkpoint must not be held against records that were looked for before it was made.
+struct Extent {
+  Fd notes;  // invalid: there are none
+  std::uint64_t note_bytes = 0;
+  std::vector<std::pair<unsigned, std::uint64_t>> segments;  // number, bytes
+};
+
+Result<Extent> extent_of(int directory) {
+  // Between two writes. A log that is kept elsewhere may have no lock, or none that we may take;
+  // nobody writes to it.
+  const auto lock = lock_private_file(directory, "lock", O_RDONLY, kLockPatience);
+  Extent extent;
+  // Records are written before the checkpoint that covers them, so this is the order even so.
+  auto notes = open_private_file(directory, kCheckpoints, O_RDONLY);
+  if (!notes) return std::unexpected(std::move(notes.error()));
+  extent.notes = std::move(*notes);
+  if (extent.notes) {
+    const auto size = size_of(extent.notes.get());
+    if (!size) return std::unexpected(size.error());
+    extent.note_bytes = *size;
+  }
+  const auto numbers = list_segments(directory);
+  if (!numbers) return std::unexpected(numbers.error());
+  for (const unsigned number : *numbers) {
+    const auto file = open_private_file(directory, segment_name(number).c_str(), O_RDONLY);
+    if (!file) return std::unexpected(file.error());
+    const auto size = file->valid() ? size_of(file->get()) : Result<std::uint64_t>(0);
+    if (!size) return std::unexpected(size.error());
+    extent.segments.emplace_back(number, *size);
+  }
+  return extent;
+}
+
 // The notes of a stream, one after the other.
 class NoteReader {
  public:
-  explicit NoteReader(Fd file) : file_(std::move(file)) {}
+  NoteReader(Fd file, std::uint64_t size) : file_(std::move(file)), size_(size) {}
 
   enum class Step { note, end, torn, failed };
   Step next(std::string& note) {
@@ -34,8 +70,9 @@ class NoteReader {
       buffer_.erase(0, std::exchange(used_, 0));
       if (buffer_.size() > 4 * kLongestNote) return Step::torn;
       char chunk[16384];
+      const std::size_t wanted = std::min<std::uint64_t>(sizeof(chunk), size_ - at_);
       const ssize_t got =
-          file_.valid() ? ::pread(file_.get(), chunk, sizeof(chunk), static_cast<off_t>(at_)) : 0;
+          wanted > 0 ? ::pread(file_.get(), chunk, wanted, static_cast<off_t>(at_)) : 0;
       if (got < 0) return Step::failed;
       if (got == 0) return buffer_.empty() ? Step::end : Step::torn;
       at_ += static_cast<std::uint64_t>(got);
@@ -46,6 +83,7 @@ class NoteReader {
 
  private:
   Fd file_;
+  std::uint64_t size_;  // what is to be read of it
   std::string buffer_;
   std::size_t used_ = 0;
   std::uint64_t at_ = 0, number_ = 0;
@@ -53,8 +91,11 @@ class NoteReader {
 
 class StreamVerifier {
  public:
-  StreamVerifier(int directory, std::string name, const VerifyingKey& key, NoteReader notes)
-      : directory_(directory), key_(key), notes_(std::move(notes)) {
+  StreamVerifier(int directory, std::string name, const VerifyingKey& key, Extent extent)
+      : directory_(directory),
+        key_(key),
+        notes_(std::move(extent.notes), extent.note_bytes),
+        segments_(std::move(extent.segments)) {
     report_.stream = std::move(name);
   }
 
@@ -112,12 +153,10 @@ class StreamVerifier {
   }
 
   Result<void> read_segments() {
-    const auto numbers = list_segments(directory_);
-    if (!numbers) return std::unexpected(numbers.error());
     std::string name = segment_name(1);
     std::uint64_t line_number = 1;
     unsigned expected = 1;
-    for (const unsigned number : *numbers) {
+    for (const auto& [number, size] : segments_) {
       name = segment_name(number);
       if (number != expected++) {
         checker_.refuse(segment_name(expected - 1), 0,
@@ -125,7 +164,7 @@ class StreamVerifier {
                             segment_name(expected - 1) + " is gone");
         return {};
       }
-      auto more = read_segment(name, number == numbers->back(), line_number);
+      auto more = read_segment(name, size, number == segments_.back().first, line_number);
       if (!more) return std::unexpected(std::move(more.error()));
       if (!*more) return {};
       ++report_.segments;
@@ -135,14 +174,13 @@ class StreamVerifier {
   }
 
   // False: something is bad.
-  Result<bool> read_segment(const std::string& name, bool last, std::uint64_t& number) {
+  Result<bool> read_segment(const std::string& name, std::uint64_t size, bool last,
+                            std::uint64_t& number) {
     auto file = open_private_file(directory_, name.c_str(), O_RDONLY);
     if (!file) return std::unexpected(std::move(file.error()));
     if (!file->valid()) return checker_.refuse(name, 0, name + " is gone"), false;
-    const auto size = size_of(file->get());
-    if (!size) return std::unexpected(size.error());
     (void)::posix_fadvise(file->get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-    LineReader reader(file->get(), 0, *size);
+    LineReader reader(file->get(), 0, size);
     std::string_view line;
     for (number = 1; true; ++number) {
       const LineReader::Step step = reader.next(line);
@@ -183,6 +221,7 @@ class StreamVerifier {
   Listed* listed_ = nullptr;
   const VerifyingKey& key_;
   NoteReader notes_;
+  std::vector<std::pair<unsigned, std::uint64_t>> segments_;
   ChainChecker checker_;
   StreamReport report_;
   std::string note_;
@@ -282,9 +321,9 @@ Result<VerifyReport> verify_audit(int state_directory, const VerifyOptions& opti
            .bad = BadPlace{.file = name, .seq = 0, .what = "the whole stream is gone"}});
       continue;
     }
-    auto notes = open_private_file(directory->get(), kCheckpoints, O_RDONLY);
-    if (!notes) return std::unexpected(std::move(notes.error()));
-    StreamVerifier verifier(directory->get(), name, *key, NoteReader(std::move(*notes)));
+    auto extent = extent_of(directory->get());
+    if (!extent) return std::unexpected(std::move(extent.error()));
+    StreamVerifier verifier(directory->get(), name, *key, std::move(*extent));
     auto stream = verifier.run(outside, listed);
     if (!stream) return std::unexpected(std::move(stream.error()));
     report.streams.push_back(std::move(*stream));

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "audit/journal_fixture.h"
 #include "audit/record_line.h"
 
@@ -307,6 +310,25 @@ TEST_F(AuditVerify, AgreesWithALogThatIsBeingWritten) {
     ASSERT_TRUE(journal->write(test_record("outcome", std::to_string(i))));
     EXPECT_FALSE(verify().bad) << i;
   }
+}
+
+// Each look begins and ends at some point of a write, of a checkpoint, or of a new segment.
+TEST_F(AuditVerify, AgreesWithALogThatIsBeingWrittenMeanwhile) {
+  const auto journal = open({.segment_bytes = 20000, .checkpoint_records = 2});
+  ASSERT_TRUE(journal->write(test_record("outcome", "first")));
+  std::atomic<bool> ends = false;
+  std::jthread writer([&] {
+    for (int i = 0; !ends && i < 1000; ++i)
+      if (!journal->write(test_record("outcome", std::to_string(i)))) return;
+  });
+  std::uint64_t seen = 0;
+  for (int i = 0; i < 25; ++i) {
+    const StreamReport report = verify();
+    EXPECT_FALSE(report.bad) << i << ": " << report.bad->what;
+    EXPECT_GE(report.records, seen);
+    seen = report.records;
+  }
+  ends = true;
 }
 
 }  // namespace
