@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "access/state_directory.h"
 #include "base/text.h"
 
 namespace sallyport {
@@ -24,6 +25,11 @@ Result<void> act_as_owner(const std::string& state) {
       ::seteuid(status.st_uid) != 0)
     return fail(Reason::unavailable, SysError{"seteuid", "owner of the state directory", errno});
   return {};
+}
+
+Result<Fd> open_state_as_owner(const std::string& state) {
+  if (auto acting = act_as_owner(state); !acting) return std::unexpected(acting.error());
+  return open_state_directory(state);
 }
 
 }  // namespace sallyport

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 namespace sallyport {
 
@@ -13,5 +14,8 @@ namespace sallyport {
 // own or one that is not there yet, changes nothing. An error: the directory is a link or open to
 // others.
 [[nodiscard]] Result<void> act_as_owner(const std::string& state);
+
+// open_state_directory() as that user.
+[[nodiscard]] Result<Fd> open_state_as_owner(const std::string& state);
 
 }  // namespace sallyport

@@ -64,6 +64,13 @@ void merge_limits(LimitRules& base, const LimitRules& limits);
 void read_defaults(const Spot& at, Rules& rules);
 void read_tools(const Spot& at, Rules& rules);
 
+// --- load_http.cpp
+void read_http_request(const Spot& at, HttpRequestRule& http);
+[[nodiscard]] std::optional<std::string> read_http_method(const Spot& at);
+
+// --- check_tool.cpp: keys and arguments that mean nothing to a tool, in one that could be read.
+void check_tool(const Spot& at, const Tool& tool);
+
 // --- check_argv.cpp: arguments that a command would misread, in a tool that is sound by itself.
 void check_argv(const Spot& at, const Tool& tool);
 

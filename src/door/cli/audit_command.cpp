@@ -30,11 +30,6 @@ constexpr std::string_view kNameState = "name the state directory of the calls w
 
 using Verb = AuditRequest::Verb;
 
-int report(const Error& error) {
-  print_error(error);
-  return error.reason == Reason::argument ? kWrongUsage : kCouldNotStart;
-}
-
 Result<std::string> read_text(const std::string& path) {
   auto text = read_file(path.c_str());
   if (!text) return fail(Reason::argument, "cannot read " + quoted(path));
@@ -78,8 +73,7 @@ Result<Fd> open_state(const AuditRequest& request) {
   if (::access(path->c_str(), F_OK) != 0)
     return fail(Reason::argument, "there is no directory " + quoted(*path),
                 std::string(kNameState));
-  if (auto acting = act_as_owner(request.state); !acting) return std::unexpected(acting.error());
-  return open_state_directory(request.state);
+  return open_state_as_owner(request.state);
 }
 
 // A state directory that has a log. One that is gone is for `verify` to find, when a checkpoint

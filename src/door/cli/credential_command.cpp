@@ -10,7 +10,6 @@
 #include <set>
 
 #include "access/act_as_owner.h"
-#include "access/state_directory.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "credential/settings.h"
@@ -77,12 +76,7 @@ Exit codes
 )";
 }
 
-int report(const Error& error) {
-  print_error(error);
-  return error.reason == Reason::argument ? kWrongUsage : kCouldNotStart;
-}
-
-int report(const char* call) {
+int report_call(const char* call) {
   return report({Reason::unavailable, describe(SysError{call, kRevokedDirectory, errno}), {}});
 }
 
@@ -108,7 +102,7 @@ Fd open_revoked(int state, bool make) {
 
 int revoke(int state, const std::string& name) {
   const Fd directory = open_revoked(state, true);
-  if (!directory) return report("mkdirat");
+  if (!directory) return report_call("mkdirat");
   const Fd file(::openat(directory.get(), name.c_str(),
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file && errno == EEXIST) {
@@ -116,22 +110,22 @@ int revoke(int state, const std::string& name) {
     return kNothingToDo;
   }
   // It is to be so after a power cut too.
-  if (!file || ::fsync(directory.get()) != 0 || ::fsync(state) != 0) return report("openat");
+  if (!file || ::fsync(directory.get()) != 0 || ::fsync(state) != 0) return report_call("openat");
   std::printf("%s is revoked\n", name.c_str());
   return kDone;
 }
 
 int restore(int state, const std::string& name) {
   const Fd directory = open_revoked(state, false);
-  if (!directory && errno != ENOENT) return report("openat");
+  if (!directory && errno != ENOENT) return report_call("openat");
   if (!directory || (::unlinkat(directory.get(), name.c_str(), 0) != 0 && errno == ENOENT)) {
     say(name + " was not revoked");
     return kNothingToDo;
   }
   struct stat status{};
   if (::fstatat(directory.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
-    return report("unlinkat");
-  if (::fsync(directory.get()) != 0) return report("fsync");
+    return report_call("unlinkat");
+  if (::fsync(directory.get()) != 0) return report_call("fsync");
   std::printf("%s is no longer revoked\n", name.c_str());
   return kDone;
 }
@@ -219,8 +213,7 @@ int credential_command(std::span<const char* const> words) {
   const Rules* rules = policy ? &policy->rules() : nullptr;
   if (takes_name)
     if (const int wrong = check_credential((*plain)[1], rules); wrong != kDone) return wrong;
-  if (auto acting = act_as_owner(request.state); !acting) return report(acting.error());
-  const auto directory = open_state_directory(request.state);
+  const auto directory = open_state_as_owner(request.state);
   if (!directory) return report(directory.error());
   if (verb == "list") return list(directory->get(), rules, request.json);
   const std::string name((*plain)[1]);

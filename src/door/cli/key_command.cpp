@@ -6,7 +6,6 @@
 
 #include "access/act_as_owner.h"
 #include "access/keys.h"
-#include "access/state_directory.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time_text.h"
@@ -86,11 +85,6 @@ Exit codes
   2     The request was wrong.
   125   The state directory cannot be used.
 )";
-}
-
-int report(const Error& error) {
-  print_error(error);
-  return error.reason == Reason::argument ? kWrongUsage : kCouldNotStart;
 }
 
 Moment wall_clock() {
@@ -187,8 +181,7 @@ int key_command(std::span<const char* const> words) {
   // Before root turns into the user of the service, who may not be able to read the policy.
   if (verb == "add")
     if (const int wrong = check_caller(request, (*plain)[1]); wrong != kDone) return wrong;
-  if (auto acting = act_as_owner(request.state); !acting) return report(acting.error());
-  const auto directory = open_state_directory(request.state);
+  const auto directory = open_state_as_owner(request.state);
   if (!directory) return report(directory.error());
   if (verb == "add") return add(directory->get(), request, (*plain)[1]);
   if (verb == "list") return list(directory->get(), request);

@@ -6,7 +6,6 @@
 #include <ctime>
 
 #include "access/act_as_owner.h"
-#include "access/state_directory.h"
 #include "base/text.h"
 #include "door/cli/option_table.h"
 #include "door/cli/problem.h"
@@ -95,7 +94,7 @@ Result<bool> lift(int state, const std::string& who) {
   return lift_one(state, "address/" + who);
 }
 
-int report(const Error& error, bool as_json = false) {
+int report_lockout(const Error& error, bool as_json = false) {
   report_problem(error, as_json);
   return error.reason == Reason::argument ? kWrongRequest : kUnavailable;
 }
@@ -164,24 +163,23 @@ std::string lockout_json(const std::vector<LockedOut>& list, Moment now) {
 
 int lockout_command(std::span<const char* const> words) {
   const auto request = parse_lockout(words);
-  if (!request) return report(request.error());
+  if (!request) return report_lockout(request.error());
   if (request->help) {
     std::fputs(lockout_help_text().c_str(), stdout);
     return kDone;
   }
-  if (auto acting = act_as_owner(request->state); !acting) return report(acting.error());
-  const auto directory = open_state_directory(request->state);
-  if (!directory) return report(directory.error(), request->json);
+  const auto directory = open_state_as_owner(request->state);
+  if (!directory) return report_lockout(directory.error(), request->json);
   const int state = directory->get();
   if (request->verb == LockoutRequest::Verb::lift) {
     const auto lifted = lift(state, request->who);
-    if (!lifted) return report(lifted.error());
+    if (!lifted) return report_lockout(lifted.error());
     std::printf("%s %s locked out\n", escape_for_terminal(request->who).c_str(),
                 *lifted ? "is no longer" : "was not");
     return *lifted ? kDone : kNotLockedOut;
   }
   const auto list = locked_out(state);
-  if (!list) return report(list.error(), request->json);
+  if (!list) return report_lockout(list.error(), request->json);
   const std::string text =
       request->json ? lockout_json(*list, wall_clock()) + "\n" : lockout_text(*list, wall_clock());
   std::fputs(text.c_str(), stdout);

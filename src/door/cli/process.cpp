@@ -86,4 +86,9 @@ void print_error(const Error& error) {
   if (!error.hint.empty()) say("hint: " + error.hint);
 }
 
+int report(const Error& error) {
+  print_error(error);
+  return error.reason == Reason::argument ? kWrongUsage : kCouldNotStart;
+}
+
 }  // namespace sallyport

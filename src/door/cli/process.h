@@ -23,6 +23,9 @@ void say(const std::string& text);
 // An error of ours on stderr, in one form for all commands.
 void print_error(const Error& error);
 
+// The same, and the exit code for it: of a command that runs nothing.
+int report(const Error& error);
+
 // A program that was started with a standard stream closed would find its first open file in that
 // stream's place.
 [[nodiscard]] Result<void> open_missing_streams();

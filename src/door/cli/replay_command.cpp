@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "access/act_as_owner.h"
-#include "access/state_directory.h"
 #include "audit/search.h"
 #include "base/text.h"
 #include "boundary/replay.h"
@@ -129,9 +128,7 @@ int replay_command(std::span<const char* const> words) {
     return refuse({Reason::unavailable, "there is no audit log in " + quoted(request.state),
                    "name the state directory of the service or of the calls"},
                   kCouldNotStart);
-  if (auto acting = act_as_owner(request.state); !acting)
-    return refuse(acting.error(), kCouldNotStart);
-  const auto state = open_state_directory(request.state);
+  const auto state = open_state_as_owner(request.state);
   if (!state) return refuse(state.error(), kCouldNotStart);
   AuditQuery query;
   query.since = request.since;

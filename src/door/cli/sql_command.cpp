@@ -84,10 +84,9 @@ Exit codes
 )";
 }
 
-int report(const Error& error) {
-  print_error(error);
-  if (error.reason == Reason::argument) return kWrongUsage;
-  return error.reason == Reason::cannot_enforce ? kNotHeld : kCouldNotStart;
+int report_role(const Error& error) {
+  const int code = report(error);
+  return error.reason == Reason::cannot_enforce ? kNotHeld : code;
 }
 
 // A role to make, and where.
@@ -210,8 +209,7 @@ Result<PreparedRole> check(const ServerRole& place) {
 Result<std::string> read_secret(const std::string& state) {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
-  if (auto acting = act_as_owner(state); !acting) return std::unexpected(acting.error());
-  const auto directory = open_state_directory(state);
+  const auto directory = open_state_as_owner(state);
   auto secret = directory ? state_secret(directory->get(), kPostgresSecret)
                           : std::unexpected(directory.error());
   if (::seteuid(user) != 0 || ::setegid(group) != 0)
@@ -248,7 +246,7 @@ int sql_command(std::span<const char* const> words) {
     if (checked)
       tell(place, *checked);
     else
-      worst = std::max(worst, report(checked.error()));
+      worst = std::max(worst, report_role(checked.error()));
   }
   return worst;
 }

@@ -87,11 +87,6 @@ Exit codes
 )";
 }
 
-int report(const Error& error) {
-  print_error(error);
-  return error.reason == Reason::argument ? kWrongUsage : kCouldNotStart;
-}
-
 Moment wall_clock() {
   return std::chrono::duration_cast<Moment>(std::chrono::system_clock::now().time_since_epoch());
 }
@@ -100,8 +95,7 @@ Moment wall_clock() {
 class OwnKey {
  public:
   static Result<OwnKey> make(const std::string& state, const std::string& caller) {
-    if (auto acting = act_as_owner(state); !acting) return std::unexpected(acting.error());
-    auto directory = open_state_directory(state);
+    auto directory = open_state_as_owner(state);
     if (!directory) return std::unexpected(directory.error());
     Key key{.id = {},
             .caller = caller,
