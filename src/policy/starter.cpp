@@ -47,6 +47,7 @@ tools:
     use: run_python
     description: Run a short Python program. It has no network, and its files are gone afterwards.
     needs: [execute:code]
+    warm: true                      # an interpreter that has started already waits for the call
     limits: { timeout: 30s, cpu: 20s }
     screen: { "*": block, file_write: none }   # looked at before it runs; the cell holds without it
     collect: ["*.csv", "*.png"]     # files that it leaves in its working directory and that come back
