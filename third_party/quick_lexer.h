@@ -6,7 +6,7 @@
 #include "lexer.h"
 
 // False: nothing was done, as the next character is not ASCII, or in another chunk of the text.
-static inline bool quick_step(TSLexer* lexer, bool skip) {
+__attribute__((always_inline)) static inline bool quick_step(TSLexer* lexer, bool skip) {
   Lexer* const self = (Lexer*)lexer;
   const uint32_t next = self->current_position.bytes + 1 - self->chunk_start;
   if (self->lookahead_size != 1 || next >= self->chunk_size) return false;

@@ -84,11 +84,7 @@ static inline uint16_t ts_language_lookup(const TSLanguage* self, TSStateId stat
 }
 
 #include "lib.c"
-#include "quick_lexer.h"
-
-static void quick_advance(TSLexer* lexer, bool skip) {
-  if (!quick_step(lexer, skip)) ts_lexer__advance(lexer, skip);
-}
+#include "quick_parse.h"
 
 static TSParser* new_parser(const TSLanguage* language) {
   TSParser* const parser = ts_parser_new();
@@ -96,28 +92,6 @@ static TSParser* new_parser(const TSLanguage* language) {
   if (ts_parser_set_language(parser, language)) return parser;
   ts_parser_delete(parser);
   return NULL;
-}
-
-// The loop of ts_parser_parse(), without what it does for trees that are edited and parsed again:
-// to reuse nodes of an earlier tree, and to balance the tree, which goes over all of it.
-static Subtree parsed(TSParser* self) {
-  uint32_t last_position = 0, version_count = 0;
-  do {
-    for (StackVersion version = 0;
-         version_count = ts_stack_version_count(self->stack), version < version_count; ++version) {
-      while (ts_stack_is_active(self->stack, version)) {
-        if (!ts_parser__advance(self, version, false)) return NULL_SUBTREE;
-        const uint32_t position = ts_stack_position(self->stack, version).bytes;
-        if (position > last_position || (version > 0 && position == last_position)) {
-          last_position = position;
-          break;
-        }
-      }
-    }
-    const unsigned least_cost = ts_parser__condense_stack(self);
-    if (self->finished_tree.ptr && ts_subtree_error_cost(self->finished_tree) < least_cost) break;
-  } while (version_count != 0);
-  return self->finished_tree;
 }
 
 const TSTree* parse_text(const TSLanguage* language, TSInput input, TSParseOptions options) {
@@ -128,7 +102,7 @@ const TSTree* parse_text(const TSLanguage* language, TSInput input, TSParseOptio
   parser->parse_state.payload = options.payload;
   ts_lexer_set_input(&parser->lexer, input);
   ts_parser__external_scanner_create(parser);
-  const Subtree root = parsed(parser);
+  const Subtree root = quick_parse(parser);
   const TSTree* tree = NULL;
   if (root.ptr) {
     ts_subtree_retain(root);

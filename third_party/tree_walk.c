@@ -55,10 +55,14 @@ static WalkedNode walked(const TSLanguage* language, Subtree tree, TSSymbol alia
 static bool enter(Levels* levels, const TSLanguage* language, Subtree tree, Level level) {
   const uint32_t count = ts_subtree_child_count(tree);
   if (count == 0) return true;
-  // The nodes lie apart in memory, and what the children are is asked soon.
+  // The nodes lie apart in memory, and what the children are is asked soon; theirs stand in front
+  // of them.
   for (uint32_t i = 0; i < count; ++i) {
     const Subtree child = ts_subtree_children(tree)[i];
-    if (!child.data.is_inline) __builtin_prefetch(child.ptr);
+    if (child.data.is_inline) continue;
+    __builtin_prefetch(child.ptr);
+    __builtin_prefetch((const char*)(child.ptr + 1) - 1);
+    __builtin_prefetch((const char*)child.ptr - 1);
   }
   level.parent = tree;
   level.aliases = ts_language_alias_sequence(language, tree.ptr->production_id);

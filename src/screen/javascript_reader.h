@@ -107,7 +107,8 @@ class JavascriptReader {
 
   const SyntaxTree& tree_;
   CodeReading reading_;
-  std::vector<std::uint32_t> scope_of_;
+  std::vector<std::uint32_t> scope_of_;     // by node
+  std::vector<std::uint32_t> scope_below_;  // of its children: its own, or the one that it makes
   std::deque<Scope> scopes_;
   std::unordered_map<NodeId, std::uint32_t> scope_made_by_;
   std::unordered_map<std::string, Name> attributes_;  // set on any object

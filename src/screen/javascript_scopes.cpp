@@ -231,19 +231,18 @@ void JavascriptReader::bind_node(NodeId id) {
 
 void JavascriptReader::bind_all() {
   scope_of_.assign(tree_.size(), 0);
+  scope_below_.assign(tree_.size(), 0);
   scopes_.push_back({.function = true});
   for (NodeId id = 0; id < tree_.size(); ++id) {
     const SyntaxNode& node = tree_[id];
-    if (node.parent != kNoNode) {
-      const auto made = scope_made_by_.find(node.parent);
-      scope_of_[id] = made != scope_made_by_.end() && node.field != Field::name
-                          ? made->second
-                          : scope_of_[node.parent];
-    }
+    if (node.parent != kNoNode)
+      scope_of_[id] =
+          node.field == Field::name ? scope_of_[node.parent] : scope_below_[node.parent];
+    scope_below_[id] = scope_of_[id];
     const auto new_scope = [&](bool function) {
       const auto scope = static_cast<std::uint32_t>(scopes_.size());
       scopes_.push_back({.function = function, .parent = scope_of_[id]});
-      scope_made_by_[id] = scope;
+      scope_made_by_[id] = scope_below_[id] = scope;
       return scope;
     };
     switch (node.kind) {

@@ -24,7 +24,7 @@ std::string PythonReader::dotted(NodeId id) const {
 std::uint32_t PythonReader::new_scope(NodeId id, Scope::Of of) {
   const auto scope = static_cast<std::uint32_t>(scopes_.size());
   scopes_.push_back({.of = of, .parent = scope_of_[id]});
-  scope_made_by_[id] = scope;
+  scope_made_by_[id] = scope_below_[id] = scope;
   return scope;
 }
 
@@ -222,21 +222,20 @@ void PythonReader::bind_node(NodeId id) {
 
 void PythonReader::bind_all() {
   scope_of_.assign(tree_.size(), 0);
+  scope_below_.assign(tree_.size(), 0);
   scopes_.push_back({});
   for (NodeId id = 0; id < tree_.size(); ++id) {
     const SyntaxNode& node = tree_[id];
     if (node.parent != kNoNode) {
-      const auto made = scope_made_by_.find(node.parent);
       const NodeKind parent = tree_.kind(node.parent);
-      scope_of_[id] = scope_of_[node.parent];
       // Names and superclasses belong outside, as do the presets of parameters.
-      if (made != scope_made_by_.end() && node.field != Field::name &&
-          node.field != Field::superclasses)
-        scope_of_[id] = made->second;
+      const bool outside = node.field == Field::name || node.field == Field::superclasses;
+      scope_of_[id] = outside ? scope_of_[node.parent] : scope_below_[node.parent];
       if ((parent == Kind::default_parameter || parent == Kind::typed_default_parameter) &&
           node.field == Field::value)
         scope_of_[id] = scopes_[scope_of_[node.parent]].parent;
     }
+    scope_below_[id] = scope_of_[id];
     switch (node.kind) {
       case Kind::function_definition: {
         const std::uint32_t scope = new_scope(id, Scope::Of::function);

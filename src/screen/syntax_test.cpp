@@ -81,17 +81,26 @@ TEST(Syntax, TreesAreThoseOfTheLibrary) {
         std::string("if a:\r\n  b = '''x\r\n\r\ny'''\r\n\tc\r\n"),
         std::string("größe = 'é' + \"日本\"\nclass Größe:\n  ｘ: int = 1  # über\n"),
         std::string("a\0b", 3), std::string("\xff\xfe = 1"), std::string("f(x for x in y if z"),
-        std::string("f\"{a!r:>{b}} {{c}}\" \\\n  'd'\n"), repeated("x = [1, 2]  # é\n", 2000)})
+        std::string("f\"{a!r:>{b}} {{c}}\" \\\n  'd'\n"), repeated("x = [1, 2]  # é\n", 2000),
+        // Several ways to read it, comments at the ends of rules, keywords that are names.
+        std::string("print(a), b\nprint >>c, d\nmatch = e[f]\nmatch (g, h):\n  case i: pass\n"),
+        std::string("def f(a):  # b\n  # c\n  return a  # d\n# e\nasync = 1; type = exec = 2\n"),
+        std::string("if a:\n      b\n    c\n  d\nx = (1,\n# e\n2)\nx = = 3\ny = 4 $ 5\n")})
     expect_same(code, Language::python, tree_sitter_python());
   for (const std::string& code :
        {std::string("let ñ = `a${b}\n${`c`}`; /* é */ x => ({y})"),
         std::string("const {a, b: [c]} = await d?.e(...f)\r\nif (g) /h[/]i/.test(j)\n"),
         std::string("class A { #b = 1; static async *c() { yield* d } }"),
+        std::string("(a, {b, c: [d]}) => e; (a, {b, c: [d]}); async (f) => g; async (f); {h: i}"),
+        std::string(
+            "let get = of\nstatic = /* a */ async\n(b) // c\n{} /d/ (e) => {f}\na b c = = )"),
         repeated("f(1); // é\n", 2000)})
     expect_same(code, Language::javascript, tree_sitter_javascript());
   for (const std::string& code :
        {std::string("cat <<'E' | sort > \"$x\"\n é $y\nE\nfor i in *.c; do echo ${i%.c}; done\n"),
         std::string("a=(b \"c d\") ; [[ $e =~ ^f ]] && g $(h `i`) 2>&1\r\n"),
+        std::string("if a # b\nthen c; fi # d\nf() { ((g++)); (h) }\ncase $i in (j|k) l;; esac\n"),
+        std::string("cat <<A <<-B | c # d\n$e\nA\n\tf\n\tB\n${g[@]/#h/i} $((j<<2)) >k&\n) fi\n"),
         repeated("echo é \"$a\"\n", 2000)})
     expect_same(code, Language::shell, tree_sitter_bash());
 }
