@@ -34,8 +34,9 @@ constexpr int kEndPatience = 500;
 Sys<LaunchedCell> clone_init(Prepared& cell, Board& board) {
   Plan& plan = cell.plan;
   clone_args args{};
-  args.flags =
-      CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PIDFD;
+  args.flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PIDFD;
+  // Of the mounts of a shared root it takes a copy itself, and needs none of the host's.
+  if (plan.shared_root < 0) args.flags |= CLONE_NEWNS;
   if (!plan.privileged) args.flags |= CLONE_NEWUSER;
   if (plan.cgroup_directory >= 0) {
     args.flags |= CLONE_INTO_CGROUP;
@@ -93,7 +94,7 @@ Sys<void> give_runner(const Parking& parking, Prepared& cell) {
   if (::setsockopt(cell.runner.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0)
     return sys_fail("setsockopt", "runner");
   if (!parking.image) return {};
-  if (cell.plan.shared_root.empty()) cell.plan.root_entries.push_back(restore_entry());
+  if (cell.plan.shared_root < 0) cell.plan.root_entries.push_back(restore_entry());
   // A copy that hears this goes on.
   if (::send(cell.runner.get(), "c", 1, MSG_NOSIGNAL) != 1) return sys_fail("send", "runner");
   return give(parking.image.get(), kImage + 1, cell.plan.image, cell.plan);

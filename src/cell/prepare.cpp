@@ -428,6 +428,7 @@ void list_descriptors(Prepared& cell) {
     kept.push_back(input.source.get());
   // Init keeps the uid locked for as long as anything of the cell can live.
   if (cell.slot) kept.push_back(cell.slot->lock());
+  kept.push_back(plan.shared_root);
   std::erase(kept, -1);
   std::ranges::sort(kept);
 }
@@ -545,7 +546,7 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id, const Shared
   if (has_inspection(spec.network))
     if (auto done = lay_out_trust(plan, *root); !done) return std::unexpected(done.error());
   if (shared != nullptr) {
-    plan.shared_root = shared->place;
+    plan.shared_root = shared->mounts.get();
     plan.shared_root_is = shared->is;
   } else if (auto done = lay_out_root(plan, *root); !done) {
     return std::unexpected(done.error());
