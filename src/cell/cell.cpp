@@ -23,6 +23,7 @@
 #include "kernel/memory_file.h"
 #include "kernel/privilege.h"
 #include "kernel/syscalls.h"
+#include "warm/hot_pages.h"
 #include "warm/take_image.h"
 
 namespace sallyport {
@@ -96,7 +97,8 @@ Sys<void> give_runner(const Parking& parking, Prepared& cell) {
   if (!parking.image) return {};
   if (cell.plan.shared_root < 0) cell.plan.root_entries.push_back(restore_entry());
   // A copy that hears this goes on.
-  if (::send(cell.runner.get(), "c", 1, MSG_NOSIGNAL) != 1) return sys_fail("send", "runner");
+  if (::send(cell.runner.get(), parking.rehearses ? "r" : "c", 1, MSG_NOSIGNAL) != 1)
+    return sys_fail("send", "runner");
   return give(parking.image.get(), kImage + 1, cell.plan.image, cell.plan);
 }
 
@@ -201,6 +203,10 @@ void Cell::set_priority(int nice) const {
 
 Result<Fd> Cell::take_image() {
   return sallyport::take_image(supervisor_->runner(), "python3", spec_.limits.memory);
+}
+
+Result<Fd> Cell::note_hot_pages(int image) const {
+  return sallyport::note_hot_pages(image, supervisor_->runner());
 }
 
 bool Cell::start(const CellSpec& spec, const CellStreams& streams) {
