@@ -23,6 +23,7 @@
 #include "kernel/memory_file.h"
 #include "kernel/privilege.h"
 #include "kernel/syscalls.h"
+#include "warm/hot_pages.h"
 #include "warm/take_image.h"
 
 namespace sallyport {
@@ -34,8 +35,9 @@ constexpr int kEndPatience = 500;
 Sys<LaunchedCell> clone_init(Prepared& cell, Board& board) {
   Plan& plan = cell.plan;
   clone_args args{};
-  args.flags =
-      CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PIDFD;
+  args.flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PIDFD;
+  // Of the mounts of a shared root it takes a copy itself, and needs none of the host's.
+  if (plan.shared_root < 0) args.flags |= CLONE_NEWNS;
   if (!plan.privileged) args.flags |= CLONE_NEWUSER;
   if (plan.cgroup_directory >= 0) {
     args.flags |= CLONE_INTO_CGROUP;
@@ -93,9 +95,10 @@ Sys<void> give_runner(const Parking& parking, Prepared& cell) {
   if (::setsockopt(cell.runner.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) != 0)
     return sys_fail("setsockopt", "runner");
   if (!parking.image) return {};
-  if (cell.plan.shared_root.empty()) cell.plan.root_entries.push_back(restore_entry());
+  if (cell.plan.shared_root < 0) cell.plan.root_entries.push_back(restore_entry());
   // A copy that hears this goes on.
-  if (::send(cell.runner.get(), "c", 1, MSG_NOSIGNAL) != 1) return sys_fail("send", "runner");
+  if (::send(cell.runner.get(), parking.rehearses ? "r" : "c", 1, MSG_NOSIGNAL) != 1)
+    return sys_fail("send", "runner");
   return give(parking.image.get(), kImage + 1, cell.plan.image, cell.plan);
 }
 
@@ -200,6 +203,10 @@ void Cell::set_priority(int nice) const {
 
 Result<Fd> Cell::take_image() {
   return sallyport::take_image(supervisor_->runner(), "python3", spec_.limits.memory);
+}
+
+Result<Fd> Cell::note_hot_pages(int image) const {
+  return sallyport::note_hot_pages(image, supervisor_->runner());
 }
 
 bool Cell::start(const CellSpec& spec, const CellStreams& streams) {

@@ -21,6 +21,7 @@ struct Parking {
   std::vector<std::string> runner = {};
   std::size_t stands_for = 0;  // so many words of the call's command
   Fd image = {};               // of an interpreter that the runner restores: its descriptor kImage
+  bool rehearses = false;      // the copy touches what a script will, before it says that it waits
   const SharedRoot* root = nullptr;
 };
 
@@ -46,6 +47,8 @@ class Cell {
   [[nodiscard]] const std::string& complaint() const { return supervisor_->complaint(); }
   // The image of the runner that is parked, which ends the cell.
   [[nodiscard]] Result<Fd> take_image();
+  // The image that the parked runner is a copy of, with a note of what that has touched.
+  [[nodiscard]] Result<Fd> note_hot_pages(int image) const;
   // Gives a parked cell its order. Of the spec, what differs from that with which it was made must
   // be late (see late.h). False: it cannot be given, and no tool has run.
   [[nodiscard]] bool start(const CellSpec& spec, const CellStreams& streams);

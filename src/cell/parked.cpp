@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cell/late.h"
+#include "warm/hot_pages.h"
 
 namespace sallyport {
 namespace {
@@ -15,17 +16,35 @@ std::unique_ptr<Cell> park(const CellSpec& spec, Parking parking) {
   return cell && (*cell)->park() ? std::move(*cell) : nullptr;
 }
 
-}  // namespace
+// One that finds no note of the pages that it will need touches them itself.
+std::unique_ptr<Cell> park_copy(const CellSpec& spec, int image, const SharedRoot* root) {
+  return park(spec, {.runner = {std::string("/") + kRestorePlace},
+                     .stands_for = words_stood_for(spec.warm.interpreter),
+                     .image = Fd(::fcntl(image, F_DUPFD_CLOEXEC, 3)),
+                     .rehearses = !has_hot_pages(image),
+                     .root = root});
+}
 
-Result<Fd> make_image(CellSpec spec) {
-  spec.grants.clear();
-  spec.use_stdin = false;
+Result<Fd> take_image(const CellSpec& spec) {
   auto cell =
       Cell::make(spec, {}, nullptr,
                  Parking{.runner = waiting_command(spec.warm), .stands_for = 0, .image = {}});
   if (!cell) return std::unexpected(std::move(cell.error()));
   if (!(*cell)->park()) return fail(Reason::unavailable, (*cell)->complaint());
   return (*cell)->take_image();
+}
+
+}  // namespace
+
+// Two cells, one after the other: the template, and the first copy of it.
+Result<Fd> make_image(CellSpec spec) {
+  spec.grants.clear();
+  spec.use_stdin = false;
+  auto image = take_image(spec);
+  if (!image) return image;
+  if (const auto first = park_copy(spec, image->get(), nullptr))
+    if (auto noted = first->note_hot_pages(image->get())) return noted;
+  return image;
 }
 
 std::unique_ptr<Cell> make_parked(const CellSpec& spec, int image, const SharedRoot* root) {
@@ -37,10 +56,7 @@ std::unique_ptr<Cell> make_parked(const CellSpec& spec, int image, const SharedR
           {.runner = waiting_command(spec.warm), .stands_for = words, .image = {}, .root = root});
     case Interpreter::python:
       if (image < 0) break;
-      return park(spec, {.runner = {std::string("/") + kRestorePlace},
-                         .stands_for = words,
-                         .image = Fd(::fcntl(image, F_DUPFD_CLOEXEC, 3)),
-                         .root = root});
+      return park_copy(spec, image, root);
     case Interpreter::none:
       break;
   }

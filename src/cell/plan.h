@@ -73,7 +73,7 @@ struct Plan {
   bool drop_groups_with_helper =
       false;  // newgidmap maps a second gid, which makes setgroups possible
 
-  std::string shared_root;  // where one that is made already is attached; empty: there is none
+  int shared_root = -1;  // the mount namespace of one that is made already; -1: there is none
   struct stat shared_root_is{};
   std::vector<RootEntry> root_entries;
   std::vector<HostMount> mounts;

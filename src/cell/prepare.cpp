@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "base/file.h"
 #include "base/parse.h"
@@ -346,6 +347,36 @@ Result<void> check_requirements(const std::vector<Requirement>& requirements,
   return {};
 }
 
+// ---- The filter
+
+struct FilterKind {
+  std::string profile;
+  ProfileOptions options;
+  bool observed;
+  bool operator==(const FilterKind&) const = default;
+};
+
+struct Filter {
+  std::shared_ptr<const SeccompPolicy> policy;
+  std::vector<sock_filter> program;
+};
+
+// The last one is kept: whoever makes many cells makes them of one class.
+Result<Filter> filter_for(const FilterKind& kind) {
+  static std::mutex mutex;
+  static std::optional<std::pair<FilterKind, Filter>> last;
+  const std::scoped_lock lock(mutex);
+  if (last && last->first == kind) return last->second;
+  auto policy = make_profile(kind.profile, kind.options);
+  if (policy && kind.observed) policy = observing(*policy);
+  if (!policy) return std::unexpected(policy.error());
+  auto program = compile(*policy);
+  if (!program) return std::unexpected(program.error());
+  last.emplace(kind, Filter{.policy = std::make_shared<const SeccompPolicy>(std::move(*policy)),
+                            .program = std::move(*program)});
+  return last->second;
+}
+
 // ---- The command
 
 // Programs need no proxy, but those that look for one are told more by it when they are refused.
@@ -397,6 +428,7 @@ void list_descriptors(Prepared& cell) {
     kept.push_back(input.source.get());
   // Init keeps the uid locked for as long as anything of the cell can live.
   if (cell.slot) kept.push_back(cell.slot->lock());
+  kept.push_back(plan.shared_root);
   std::erase(kept, -1);
   std::ranges::sort(kept);
 }
@@ -514,7 +546,7 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id, const Shared
   if (has_inspection(spec.network))
     if (auto done = lay_out_trust(plan, *root); !done) return std::unexpected(done.error());
   if (shared != nullptr) {
-    plan.shared_root = shared->place;
+    plan.shared_root = shared->mounts.get();
     plan.shared_root_is = shared->is;
   } else if (auto done = lay_out_root(plan, *root); !done) {
     return std::unexpected(done.error());
@@ -532,13 +564,10 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id, const Shared
   cell.profile_options = {
       .refuse_path_sockets = shows_host_trees && !landlock_covers_unix_sockets(plan.landlock_abi),
       .refuse_unmapped_memory = cell.cgroup == nullptr};
-  auto policy = make_profile(spec.syscalls, cell.profile_options);
-  if (policy && plan.observe) policy = observing(*policy);
-  if (!policy) return std::unexpected(policy.error());
-  auto filter = compile(*policy);
+  auto filter = filter_for({spec.syscalls, cell.profile_options, plan.observe});
   if (!filter) return std::unexpected(filter.error());
-  cell.policy = std::move(*policy);
-  plan.filter = std::move(*filter);
+  cell.policy = std::move(filter->policy);
+  plan.filter = std::move(filter->program);
 
   auto order = OrderSpace::make();
   if (!order) return fail(Reason::unavailable, order.error());

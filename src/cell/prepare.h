@@ -30,7 +30,7 @@ struct CopyTarget {
 struct Prepared {
   std::string call_id;
   Plan plan;
-  std::optional<SeccompPolicy> policy;
+  std::shared_ptr<const SeccompPolicy> policy;
   ProfileOptions profile_options;              // with which it was made
   std::unique_ptr<Cgroup> cgroup;              // null: the weaker means
   std::optional<UidSlot> slot;                 // root launcher

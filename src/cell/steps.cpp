@@ -175,9 +175,15 @@ Sys<void> clone_host_mounts(Launch& launch) {
   return clone_mounts(launch.plan.mounts, launch.plan.privileged);
 }
 
-// One that is shared came with the mount namespace, and everything of the system is in it.
-Sys<Fd> open_shared_root(const Plan& plan) {
-  Fd root(::open(plan.shared_root.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+// Everything of the system is in one that is shared. The copy is the cell's own: what is attached
+// to it is seen nowhere else.
+Sys<Fd> copy_shared_root(const Plan& plan) {
+  if (auto done = enter_namespace(plan.shared_root, CLONE_NEWNS, "shared root"); !done)
+    return std::unexpected(done.error());
+  ::close(plan.shared_root);
+  if (auto done = unshare_namespace(CLONE_NEWNS, "mount namespace"); !done)
+    return std::unexpected(done.error());
+  Fd root(::open("/", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat now{};
   if (!root || ::fstat(root.get(), &now) != 0) return sys_fail("open", "shared root");
   if (now.st_dev != plan.shared_root_is.st_dev || now.st_ino != plan.shared_root_is.st_ino)
@@ -186,11 +192,11 @@ Sys<Fd> open_shared_root(const Plan& plan) {
 }
 
 Sys<void> new_root(Launch& launch) {
-  auto root =
-      launch.plan.shared_root.empty() ? make_root_filesystem() : open_shared_root(launch.plan);
+  const bool shared = launch.plan.shared_root >= 0;
+  auto root = shared ? copy_shared_root(launch.plan) : make_root_filesystem();
   if (!root) return std::unexpected(root.error());
   launch.root = std::move(*root);
-  return replace_root(launch.root.get());
+  return shared ? Sys<void>{} : replace_root(launch.root.get());
 }
 
 Sys<void> fill_root(Launch& launch) {
@@ -285,7 +291,7 @@ Sys<void> seal_root(Launch& launch) {
   const int root = launch.root.get();
   if (::umount2(kScratch, MNT_DETACH) != 0) return sys_fail("umount2", kScratch);
   // In a shared root it stays, as an empty directory.
-  if (launch.plan.shared_root.empty() && ::unlinkat(root, kScratch, AT_REMOVEDIR) != 0)
+  if (launch.plan.shared_root < 0 && ::unlinkat(root, kScratch, AT_REMOVEDIR) != 0)
     return sys_fail("unlinkat", kScratch);
   if (auto done = set_access(root, "/", Access::read_only); !done) return done;
   launch.root.reset();

@@ -95,7 +95,7 @@ void Supervisor::note_parked() {
   parked_ = true;
   deadline_ = Clock::time_point::max();
   next_limit_look_ = Clock::time_point::max();
-  if (cell_.cgroup) before_ = cell_.cgroup->usage();
+  if (cell_.cgroup) before_ = cell_.cgroup->usage_so_far();
 }
 
 // One letter, and behind an 'E' a sentence. The kernel says who has written it.

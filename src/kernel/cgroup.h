@@ -108,6 +108,10 @@ class Cgroup {
   // To be read after the last process has gone and before remove().
   [[nodiscard]] virtual CgroupUsage usage() = 0;
 
+  // CPU time and memory so far, of a group that waits: what usage() will read is opened, so that
+  // only reading is left to do then.
+  [[nodiscard]] virtual CgroupUsage usage_so_far() { return usage(); }
+
   // SIGKILL to everything in the group, forks in progress included. Does not wait for the deaths on
   // v2; on v1 for at most 100 ms, until no process is left to signal.
   virtual void kill() = 0;

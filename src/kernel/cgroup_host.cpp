@@ -128,15 +128,25 @@ std::optional<GroupDir> GroupDir::find_abandoned(std::shared_ptr<const GroupPare
   return GroupDir(std::move(parent), std::move(name), std::move(fd));
 }
 
-std::optional<std::string> GroupDir::read(const char* file) const {
-  auto at =
+int GroupDir::opened(const char* file) const {
+  const auto at =
       std::ranges::find(files_, std::string_view(file), [](const auto& f) { return f.first; });
-  if (at == files_.end()) {
-    Fd opened(::openat(fd_.get(), file, O_RDONLY | O_CLOEXEC));
-    if (!opened) return std::nullopt;
-    at = files_.insert(at, {file, std::move(opened)});
-  }
-  return read_again(at->second.get());
+  if (at != files_.end()) return at->second.get();
+  Fd opened(::openat(fd_.get(), file, O_RDONLY | O_CLOEXEC));
+  if (!opened) return -1;
+  return files_.emplace_back(file, std::move(opened)).second.get();
+}
+
+std::optional<std::string> GroupDir::read(const char* file) const {
+  const int fd = opened(file);
+  if (fd < 0) return std::nullopt;
+  // What a counter says is written in one piece: if it fits, its end is not asked for, because the
+  // kernel would count everything once more to find it.
+  char text[1024];
+  const ssize_t size = ::pread(fd, text, sizeof(text), 0);
+  if (size > 0 && size < static_cast<ssize_t>(sizeof(text)) && text[size - 1] == '\n')
+    return std::string(text, static_cast<std::size_t>(size));
+  return read_again(fd);
 }
 
 std::uint64_t GroupDir::count(const char* file) const {
@@ -184,7 +194,7 @@ bool GroupDir::remove() {
 }
 
 void HighWater::sample(const GroupDir& dir) {
-  if (!kept_by_kernel_) kept_by_kernel_ = ::faccessat(dir.fd(), peak_file_, R_OK, 0) == 0;
+  if (!kept_by_kernel_) kept_by_kernel_ = dir.opened(peak_file_) >= 0;
   if (!*kept_by_kernel_) highest_ = std::max(highest_, dir.count(current_file_));
 }
 

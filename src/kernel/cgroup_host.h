@@ -53,6 +53,9 @@ class GroupDir {
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] std::string path() const { return parent_->path + "/" + name_; }
   [[nodiscard]] std::optional<std::string> read(const char* file) const;
+  // The descriptor that read() reads from, opened at the latest now; -1 where there is no such
+  // file.
+  [[nodiscard]] int opened(const char* file) const;
   [[nodiscard]] std::uint64_t count(const char* file) const;  // a file that is one number
   [[nodiscard]] Result<void> set(const char* file, std::string_view value) const;
   // The error that set() gives, for those who tried the write themselves.

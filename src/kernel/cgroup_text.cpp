@@ -227,6 +227,18 @@ IoBytes parse_blkio_bytes(std::string_view text) {
   return bytes;
 }
 
+CpuNanoseconds parse_cpu_usage_all(std::string_view text) {
+  CpuNanoseconds sum;
+  take(text, '\n');
+  while (!text.empty()) {
+    std::string_view line = take(text, '\n');
+    take(line, ' ');
+    sum.user += whole_number<std::uint64_t>(take(line, ' ')).value_or(0);
+    sum.system += whole_number<std::uint64_t>(line).value_or(0);
+  }
+  return sum;
+}
+
 IoBytes parse_io_stat(std::string_view text) {
   IoBytes bytes;
   while (!text.empty()) {

@@ -114,6 +114,13 @@ struct IoBytes {
 [[nodiscard]] IoBytes parse_blkio_bytes(std::string_view text);  // v1: "254:0 Read 4096" lines
 [[nodiscard]] IoBytes parse_io_stat(std::string_view text);  // v2: "254:0 rbytes=4096 wbytes=0 …"
 
+// v1's cpuacct.usage_all: a heading, then "CPU USER SYSTEM" in nanoseconds for each processor.
+struct CpuNanoseconds {
+  std::uint64_t user = 0;
+  std::uint64_t system = 0;
+};
+[[nodiscard]] CpuNanoseconds parse_cpu_usage_all(std::string_view text);
+
 // /proc/swaps has a line below its heading.
 [[nodiscard]] bool has_swap(std::string_view swaps);
 

@@ -278,6 +278,15 @@ TEST(Pids, AreReadLineByLine) {
   EXPECT_TRUE(parse_pids("x\n\n1 2\n").empty());
 }
 
+TEST(CgroupText, CpuTimeIsTheSumOfAllProcessors) {
+  const CpuNanoseconds sum =
+      parse_cpu_usage_all("cpu user system\n0 1000 20\n1 300000000000 4\n2 0 0\n");
+  EXPECT_EQ(sum.user, 300000001000U);
+  EXPECT_EQ(sum.system, 24U);
+  EXPECT_EQ(parse_cpu_usage_all("").user, 0U);
+  EXPECT_EQ(parse_cpu_usage_all("cpu user system\n0 x y\n").system, 0U);
+}
+
 TEST(IoBytesText, OfV1IsSummedOverDevicesWithoutTheTotals) {
   const IoBytes bytes = parse_blkio_bytes(
       "254:0 Read 4096\n254:0 Write 100\n254:0 Sync 4196\n254:0 Total 4196\n"

@@ -104,16 +104,25 @@ class V1Group final : public Cgroup {
   std::uint64_t oom_kills() override;
   std::uint64_t cpu_used_us() override;
   CgroupUsage usage() override;
+  CgroupUsage usage_so_far() override;
   void kill() override;
   bool remove() override;
 
  private:
   static constexpr std::uint64_t kNsPerUs = 1000;
+  static constexpr const char* kProcessEvents = "pids.events";
+  static constexpr const char* kOomControl = "memory.oom_control";
+  static constexpr const char* kPeakMemory = "memory.max_usage_in_bytes";
+  static constexpr const char* kThrottling = "cpu.stat";
+  static constexpr const char* kIoBytes = "blkio.throttle.io_service_bytes";
 
   const GroupDir& in(Controller controller) const { return dirs_[index_[controller]]; }
   bool has_blkio() const { return index_[blkio] != kNowhere; }
   std::uint64_t processes_refused() const {
-    return count_of(in(pids).read("pids.events").value_or(""), "max").value_or(0);
+    return count_of(in(pids).read(kProcessEvents).value_or(""), "max").value_or(0);
+  }
+  CpuNanoseconds cpu_time() const {
+    return parse_cpu_usage_all(in(cpuacct).read("cpuacct.usage_all").value_or(""));
   }
 
   Result<void> limit_sockets(std::uint64_t memory_bytes);
@@ -210,9 +219,9 @@ Result<void> V1Group::open_entries() {
 
 void V1Group::watch_oom() {
   Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const Fd control(::openat(in(memory).fd(), "memory.oom_control", O_RDONLY | O_CLOEXEC));
-  if (!event || !control) return;
-  const std::string request = std::to_string(event.get()) + " " + std::to_string(control.get());
+  const int control = in(memory).opened(kOomControl);
+  if (!event || control < 0) return;
+  const std::string request = std::to_string(event.get()) + " " + std::to_string(control);
   if (write_at(in(memory).fd(), "cgroup.event_control", request) == 0) oom_ = std::move(event);
 }
 
@@ -221,33 +230,50 @@ std::uint64_t V1Group::oom_kills() {
     eventfd_t seen = 0;
     (void)::eventfd_read(oom_.get(), &seen);
   }
-  return count_of(in(memory).read("memory.oom_control").value_or(""), "oom_kill").value_or(0);
+  return count_of(in(memory).read(kOomControl).value_or(""), "oom_kill").value_or(0);
 }
 
 std::uint64_t V1Group::cpu_used_us() {
   peak_processes_.sample(in(pids));
-  return in(cpuacct).count("cpuacct.usage") / kNsPerUs;
+  const CpuNanoseconds used = cpu_time();
+  return (used.user + used.system) / kNsPerUs;
 }
 
 CgroupUsage V1Group::usage() {
+  const CpuNanoseconds used = cpu_time();
   CgroupUsage usage{
-      .cpu_user_us = in(cpuacct).count("cpuacct.usage_user") / kNsPerUs,
-      .cpu_system_us = in(cpuacct).count("cpuacct.usage_sys") / kNsPerUs,
-      .peak_memory_bytes = in(memory).count("memory.max_usage_in_bytes"),
+      .cpu_user_us = used.user / kNsPerUs,
+      .cpu_system_us = used.system / kNsPerUs,
+      .peak_memory_bytes = in(memory).count(kPeakMemory),
       .peak_processes = peak_processes_.read(in(pids)),
       .read_bytes = {},
       .write_bytes = {},
       .oom_kills = oom_kills(),
       .processes_refused = refused_before_kill_.value_or(processes_refused()),
       .throttled_periods =
-          count_of(in(cpu).read("cpu.stat").value_or(""), "nr_throttled").value_or(0)};
+          count_of(in(cpu).read(kThrottling).value_or(""), "nr_throttled").value_or(0)};
   if (has_blkio()) {
-    if (const auto text = in(blkio).read("blkio.throttle.io_service_bytes")) {
+    if (const auto text = in(blkio).read(kIoBytes)) {
       const IoBytes bytes = parse_blkio_bytes(*text);
       usage.read_bytes = bytes.read;
       usage.write_bytes = bytes.write;
     }
   }
+  return usage;
+}
+
+// The others are not read: the kernel keeps a page for each file that was.
+CgroupUsage V1Group::usage_so_far() {
+  peak_processes_.sample(in(pids));
+  for (const auto& [controller, file] :
+       {std::pair(memory, kOomControl), std::pair(pids, kProcessEvents),
+        std::pair(cpu, kThrottling), std::pair(blkio, kIoBytes)})
+    if (index_[controller] != kNowhere) (void)in(controller).opened(file);
+  const CpuNanoseconds used = cpu_time();
+  CgroupUsage usage;
+  usage.cpu_user_us = used.user / kNsPerUs;
+  usage.cpu_system_us = used.system / kNsPerUs;
+  usage.peak_memory_bytes = in(memory).count(kPeakMemory);
   return usage;
 }
 

@@ -54,6 +54,11 @@ Sys<void> unshare_namespace(int flag, const char* name) {
   return {};
 }
 
+Sys<void> enter_namespace(int ns, int flag, const char* name) {
+  if (::setns(ns, flag) != 0) return sys_fail("setns", name);
+  return {};
+}
+
 Sys<void> set_hostname(const char* hostname) {
   if (::sethostname(hostname, std::strlen(hostname)) != 0) return sys_fail("sethostname", hostname);
   if (::setdomainname("", 0) != 0) return sys_fail("setdomainname");

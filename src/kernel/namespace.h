@@ -18,6 +18,8 @@ Sys<void> map_uid(int proc, uid_t inside, uid_t outside);
 Sys<void> map_gid(int proc, gid_t inside, gid_t outside);
 
 Sys<void> unshare_namespace(int flag, const char* name);
+// `ns`: a descriptor of one. Entering a mount namespace also makes its root the caller's.
+Sys<void> enter_namespace(int ns, int flag, const char* name);
 
 Sys<void> set_hostname(const char* hostname);
 

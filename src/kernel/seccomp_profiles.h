@@ -18,6 +18,8 @@ struct ProfileOptions {
   // For a cell without a cgroup: a watcher sees what is mapped and what lies in the scratch, but
   // not a memory file or a System V segment that no process has mapped.
   bool refuse_unmapped_memory = false;
+
+  bool operator==(const ProfileOptions&) const = default;
 };
 
 struct ProfileText {

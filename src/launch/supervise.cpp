@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -225,6 +226,9 @@ class CellMaker {
       root_ = std::move(*root);
     else
       log_line("no shared root", {{"message", root.error().message}});
+    // What the root was laid out with would be kept for as long as this process waits, and be
+    // copied with it for each cell.
+    ::malloc_trim(0);
   }
 
   // False: something may be left of the last cell.

@@ -2,8 +2,9 @@
 // of processes can go on from there. Written by take_image(), read by restore.c in a cell; both are
 // of one build and run on one machine, so it has no version and no byte order.
 //
-// It lies in a memory file: the header, the files, the segments, then pages. Restored processes map
-// the pages privately, so what they do not write to exists once, however many there are.
+// It lies in a memory file: the header, the files, the segments, the ranges, then pages. Restored
+// processes map the pages privately, so what they do not write to exists once, however many there
+// are.
 #ifndef SALLYPORT_WARM_IMAGE_FORMAT_H
 #define SALLYPORT_WARM_IMAGE_FORMAT_H
 
@@ -41,13 +42,18 @@ struct ImageSegment {
   int32_t unused;
 };
 
+struct ImageRange {
+  uint64_t start, size;
+  uint64_t advice;  // of madvise: the pages are wanted from the start, to be written or to be read
+};
+
 struct ImageSpecial {
   uint64_t start, size;  // vdso and vvar: the kernel's own, which cannot be copied
 };
 
 struct ImageHeader {
-  uint64_t bytes;  // of header, files and segments
-  uint64_t files, segments, specials;
+  uint64_t bytes;  // of header, files, segments and ranges
+  uint64_t files, segments, ranges, specials;
   uint64_t vdso;  // where the first byte of the vdso is expected
   struct ImageSpecial special[8];
   struct ImageRegisters registers;

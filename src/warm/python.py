@@ -2,8 +2,8 @@
 # taken there. In a cell it goes on from that place, makes itself different from every other copy, and waits for its
 # order: one script, which then runs as `python3 -B SCRIPT` (or `-c CODE`) would have run it.
 #
-# Over descriptor 3: "T" (an image may be taken), any byte (this is a copy), "R" (ready for the order), the order (see
-# cell/late.h). "E" and a sentence: it cannot be a template.
+# Over descriptor 3: "T" (an image may be taken), "r" or any other byte (this is a copy, which rehearses or not), "R"
+# (ready for the order), the order (see cell/late.h). "E" and a sentence: it cannot be a template.
 import sys
 
 
@@ -194,7 +194,7 @@ def _sallyport():
     gc.collect()
     gc.freeze()
     os.write(order, b"T")
-    os.read(order, 1)
+    rehearses = os.read(order, 1) == b"r"
 
     # From here on in a copy.
     for number, handler in handlers:
@@ -211,7 +211,8 @@ def _sallyport():
         modules["tempfile"]._name_sequence = None
     if "uuid" in modules:
         modules["uuid"]._node = modules["uuid"]._last_timestamp = None
-    rehearse(b"def f(n):\n    return f'{n + 1} %s' % [n]\nprint(f(1)[:0], end='')\n")
+    if rehearses:
+        rehearse(b"def f(n):\n    return f'{n + 1} %s' % [n]\nprint(f(1)[:0], end='')\n")
     known = len(modules)
     os.write(order, b"R")
 

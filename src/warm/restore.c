@@ -96,6 +96,7 @@ __attribute__((noreturn, used)) static void restore(const unsigned long* stack) 
        3);
   const struct ImageFile* files = (const struct ImageFile*)(HEADER + 1);
   const struct ImageSegment* segments = (const struct ImageSegment*)(files + HEADER->files);
+  const struct ImageRange* ranges = (const struct ImageRange*)(segments + HEADER->segments);
   for (unsigned long i = 0; i < HEADER->files; ++i) descriptors[i] = open_file(&files[i]);
 
   // Twice, because the two places may overlap.
@@ -116,6 +117,11 @@ __attribute__((noreturn, used)) static void restore(const unsigned long* stack) 
   for (unsigned long i = 0; i < HEADER->files; ++i)
     call3(__NR_close, (unsigned long)descriptors[i], 0, 0);
   call3(__NR_close, SALLYPORT_IMAGE_FD, 0, 0);
+
+  // One call for a run of pages costs less than a fault for each. What cannot be had is faulted in
+  // as ever.
+  for (unsigned long i = 0; i < HEADER->ranges; ++i)
+    call3(__NR_madvise, ranges[i].start, ranges[i].size, ranges[i].advice);
 
   need(call3(__NR_arch_prctl, ARCH_SET_FS, HEADER->thread_pointer, 0), 7);
   need(call3(__NR_set_robust_list, HEADER->robust_list, 24, 0), 8);

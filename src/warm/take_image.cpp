@@ -19,8 +19,7 @@
 
 #include "base/file.h"
 #include "base/parse.h"
-#include "base/text.h"
-#include "warm/image_format.h"
+#include "warm/image_file.h"
 #include "warm/memory_map.h"
 
 namespace sallyport {
@@ -33,14 +32,6 @@ constexpr std::uint64_t kEmptyRun = 16;
 constexpr std::uint64_t kStackRoom = 32 * kPage;
 constexpr int kTries = 1000;
 constexpr std::uint64_t kLowestHeap = std::uint64_t{1} << 40;
-
-std::unexpected<Error> refuse(std::string message) {
-  return fail(Reason::unavailable, "the interpreter has no image: " + std::move(message));
-}
-
-std::unexpected<Error> refuse_after(const char* call) {
-  return refuse(std::string(call) + ": " + std::strerror(errno));
-}
 
 std::vector<std::uint64_t> list_numbers(const std::string& directory) {
   std::vector<std::uint64_t> numbers;
@@ -55,7 +46,7 @@ class Taking {
  public:
   Taking(pid_t process, std::string_view name, ByteSize most)
       : process_(process), proc_("/proc/" + std::to_string(process) + "/"), most_(most) {
-    name.copy(header_.name, sizeof(header_.name) - 1);
+    name.copy(image_.header.name, sizeof(image_.header.name) - 1);
   }
   ~Taking() {
     if (stopped_) ::ptrace(PTRACE_DETACH, process_, nullptr, SIGKILL);
@@ -65,9 +56,9 @@ class Taking {
 
   Result<Fd> take() {
     for (auto step : {&Taking::stop, &Taking::look, &Taking::read_registers, &Taking::read_thread,
-                      &Taking::lay_out, &Taking::write})
+                      &Taking::lay_out})
       if (auto done = (this->*step)(); !done) return std::unexpected(std::move(done.error()));
-    return std::move(file_);
+    return write_image(std::move(image_));
   }
 
  private:
@@ -77,7 +68,6 @@ class Taking {
   Result<void> read_registers();
   Result<void> read_thread();
   Result<void> lay_out();
-  Result<void> write();
   Result<void> add(const MemoryArea& area);
   Result<void> add_file(const MemoryArea& area);
   Result<void> add_pages(const MemoryArea& area, bool may_split);
@@ -89,29 +79,26 @@ class Taking {
   ByteSize most_;
   bool stopped_ = false;
   user_regs_struct now_{};
-  ImageHeader header_{};
-  std::vector<ImageFile> files_;
-  std::vector<ImageSegment> segments_;
-  std::string pages_;  // what goes behind the header; offsets are relative to it until write()
-  Fd file_;
+  Image image_;
 };
 
 // It says that it waits a moment before it does.
 Result<void> Taking::stop() {
-  if (::ptrace(PTRACE_SEIZE, process_, nullptr, 0) != 0) return refuse_after("ptrace");
+  if (::ptrace(PTRACE_SEIZE, process_, nullptr, 0) != 0) return no_image_after("ptrace");
   for (int tries = 0; tries < kTries; ++tries) {
-    if (::ptrace(PTRACE_INTERRUPT, process_, nullptr, nullptr) != 0) return refuse_after("ptrace");
+    if (::ptrace(PTRACE_INTERRUPT, process_, nullptr, nullptr) != 0)
+      return no_image_after("ptrace");
     int status = 0;
     if (::waitpid(process_, &status, __WALL) != process_ || !WIFSTOPPED(status))
-      return refuse("it has ended");
+      return no_image("it has ended");
     stopped_ = true;
-    if (::ptrace(PTRACE_GETREGS, process_, nullptr, &now_) != 0) return refuse_after("ptrace");
+    if (::ptrace(PTRACE_GETREGS, process_, nullptr, &now_) != 0) return no_image_after("ptrace");
     if (waits()) return {};
     ::ptrace(PTRACE_CONT, process_, nullptr, nullptr);
     stopped_ = false;
     ::usleep(1000);
   }
-  return refuse("it does not wait for its order");
+  return no_image("it does not wait for its order");
 }
 
 bool Taking::waits() const {
@@ -125,33 +112,33 @@ bool Taking::waits() const {
 
 // What an image cannot hold: a restored process would believe to have it.
 Result<void> Taking::look() {
-  if (list_numbers(proc_ + "task").size() != 1) return refuse("it has threads");
+  if (list_numbers(proc_ + "task").size() != 1) return no_image("it has threads");
   const auto descriptors = list_numbers(proc_ + "fd");
   const auto other = std::ranges::find_if(
       descriptors, [](std::uint64_t number) { return number > SALLYPORT_IMAGE_FD; });
-  if (descriptors.empty()) return refuse("its descriptors cannot be listed");
+  if (descriptors.empty()) return no_image("its descriptors cannot be listed");
   if (other != descriptors.end())
-    return refuse("it keeps a descriptor open (" + std::to_string(*other) + ")");
+    return no_image("it keeps a descriptor open (" + std::to_string(*other) + ")");
   return {};
 }
 
 Result<void> Taking::read_registers() {
-  header_.registers = {.rbx = now_.rbx,
-                       .rbp = now_.rbp,
-                       .r12 = now_.r12,
-                       .r13 = now_.r13,
-                       .r14 = now_.r14,
-                       .r15 = now_.r15,
-                       .rax = SYS_read,
-                       .rdi = now_.rdi,
-                       .rsi = now_.rsi,
-                       .rdx = now_.rdx,
-                       .r10 = now_.r10,
-                       .r8 = now_.r8,
-                       .r9 = now_.r9,
-                       .rsp = now_.rsp,
-                       .rip = now_.rip - 2};
-  header_.thread_pointer = now_.fs_base;
+  image_.header.registers = {.rbx = now_.rbx,
+                             .rbp = now_.rbp,
+                             .r12 = now_.r12,
+                             .r13 = now_.r13,
+                             .r14 = now_.r14,
+                             .r15 = now_.r15,
+                             .rax = SYS_read,
+                             .rdi = now_.rdi,
+                             .rsi = now_.rsi,
+                             .rdx = now_.rdx,
+                             .r10 = now_.r10,
+                             .r8 = now_.r8,
+                             .r9 = now_.r9,
+                             .rsp = now_.rsp,
+                             .rip = now_.rip - 2};
+  image_.header.thread_pointer = now_.fs_base;
   return {};
 }
 
@@ -160,53 +147,54 @@ Result<void> Taking::read_thread() {
   void* head = nullptr;
   std::size_t size = 0;
   if (::syscall(SYS_get_robust_list, process_, &head, &size) != 0)
-    return refuse_after("get_robust_list");
-  header_.robust_list = reinterpret_cast<std::uint64_t>(head);
+    return no_image_after("get_robust_list");
+  image_.header.robust_list = reinterpret_cast<std::uint64_t>(head);
   struct {
     std::uint64_t area;
     std::uint32_t size, signature, flags, unused;
   } rseq{};
   constexpr int kGetRseq = 0x420f;  // PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13
   if (::ptrace(static_cast<__ptrace_request>(kGetRseq), process_, sizeof(rseq), &rseq) > 0) {
-    header_.restart_area = rseq.area;
-    header_.restart_size = rseq.size;
-    header_.restart_signature = rseq.signature;
+    image_.header.restart_area = rseq.area;
+    image_.header.restart_size = rseq.size;
+    image_.header.restart_signature = rseq.signature;
   }
   return {};
 }
 
 Result<void> Taking::lay_out() {
   const auto areas = parse_smaps(read_file((proc_ + "smaps").c_str()).value_or("?"));
-  if (!areas) return refuse("its memory cannot be listed");
+  if (!areas) return no_image("its memory cannot be listed");
   for (const MemoryArea& area : *areas)
     if (auto added = add(area); !added) return added;
-  if (header_.vdso == 0 && header_.specials != 0) return refuse("it has no vdso");
+  if (image_.header.vdso == 0 && image_.header.specials != 0) return no_image("it has no vdso");
   return {};
 }
 
 Result<void> Taking::add(const MemoryArea& area) {
   if (area.name == "[vsyscall]") return {};
-  if (area.start < SALLYPORT_RESTORE_END) return refuse("it lies too low in memory");
-  if (area.name == "[vdso]") header_.vdso = area.start;
+  if (area.start < SALLYPORT_RESTORE_END) return no_image("it lies too low in memory");
+  if (area.name == "[vdso]") image_.header.vdso = area.start;
   if (area.name == "[vdso]" || area.name.starts_with("[vvar")) {
-    if (header_.specials == std::size(header_.special)) return refuse("too many areas");
-    header_.special[header_.specials++] = {.start = area.start, .size = area.size};
+    if (image_.header.specials == std::size(image_.header.special))
+      return no_image("too many areas");
+    image_.header.special[image_.header.specials++] = {.start = area.start, .size = area.size};
     return {};
   }
   if (area.shared && (area.inode == 0 || (area.protection & PROT_WRITE) != 0))
-    return refuse("it shares memory (" + area.name + ")");
+    return no_image("it shares memory (" + area.name + ")");
   // Memory for a heap is taken from where the kernel has put it, and a restored process has another
   // place: as long as this one is far above it, asking for more there fails as it should.
   if (area.name == "[heap]" && area.start < kLowestHeap)
-    return refuse("its heap lies too low in memory");
+    return no_image("its heap lies too low in memory");
   if (area.name == "[stack]")
-    segments_.push_back({.start = area.start - kStackRoom,
-                         .size = kStackRoom,
-                         .offset = 0,
-                         .protection = area.protection,
-                         .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN,
-                         .file = -1,
-                         .unused = 0});
+    image_.segments.push_back({.start = area.start - kStackRoom,
+                               .size = kStackRoom,
+                               .offset = 0,
+                               .protection = area.protection,
+                               .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN,
+                               .file = -1,
+                               .unused = 0});
   if (area.inode != 0 && !area.changed) return add_file(area);
   if ((area.protection & PROT_READ) == 0 || (area.inode == 0 && !area.changed)) {
     add_run(area, 0, area.size, true);
@@ -220,12 +208,13 @@ Result<void> Taking::add_file(const MemoryArea& area) {
   struct stat status{};
   if (!area.name.starts_with('/') || area.name.size() >= SALLYPORT_FILE_NAME ||
       ::stat((proc_ + "root" + area.name).c_str(), &status) != 0 || status.st_ino != area.inode)
-    return refuse("a file that it has mapped is not there (" + area.name + ")");
-  const auto known =
-      std::ranges::find_if(files_, [&](const ImageFile& file) { return area.name == file.path; });
-  const auto index = static_cast<std::int32_t>(known - files_.begin());
-  if (known == files_.end()) {
-    if (files_.size() == SALLYPORT_MOST_FILES) return refuse("it has mapped too many files");
+    return no_image("a file that it has mapped is not there (" + area.name + ")");
+  const auto known = std::ranges::find_if(
+      image_.files, [&](const ImageFile& file) { return area.name == file.path; });
+  const auto index = static_cast<std::int32_t>(known - image_.files.begin());
+  if (known == image_.files.end()) {
+    if (image_.files.size() == SALLYPORT_MOST_FILES)
+      return no_image("it has mapped too many files");
     ImageFile file{};
     area.name.copy(file.path, sizeof(file.path) - 1);
     file.device =
@@ -234,15 +223,15 @@ Result<void> Taking::add_file(const MemoryArea& area) {
     file.size = static_cast<std::uint64_t>(status.st_size);
     file.changed_ns = static_cast<std::uint64_t>(status.st_ctim.tv_sec) * 1'000'000'000 +
                       static_cast<std::uint64_t>(status.st_ctim.tv_nsec);
-    files_.push_back(file);
+    image_.files.push_back(file);
   }
-  segments_.push_back({.start = area.start,
-                       .size = area.size,
-                       .offset = area.offset,
-                       .protection = area.protection,
-                       .flags = area.shared ? MAP_SHARED : MAP_PRIVATE,
-                       .file = index,
-                       .unused = 0});
+  image_.segments.push_back({.start = area.start,
+                             .size = area.size,
+                             .offset = area.offset,
+                             .protection = area.protection,
+                             .flags = area.shared ? MAP_SHARED : MAP_PRIVATE,
+                             .file = index,
+                             .unused = 0});
   return {};
 }
 
@@ -250,14 +239,14 @@ Result<void> Taking::read(std::uint64_t from, std::span<char> to) {
   const iovec here{.iov_base = to.data(), .iov_len = to.size()};
   const iovec there{.iov_base = reinterpret_cast<void*>(from), .iov_len = to.size()};
   if (::process_vm_readv(process_, &here, 1, &there, 1, 0) != static_cast<ssize_t>(to.size()))
-    return refuse_after("process_vm_readv");
+    return no_image_after("process_vm_readv");
   return {};
 }
 
 // Long runs of empty pages become memory without a file, so that writing to them copies nothing.
 Result<void> Taking::add_pages(const MemoryArea& area, bool may_split) {
-  if (pages_.size() + area.size > most_.bytes)
-    return refuse("it has more than " + to_text(most_) + " of memory");
+  if (image_.pages.size() + area.size > most_.bytes)
+    return no_image("it has more than " + to_text(most_) + " of memory");
   std::string content(area.size, '\0');
   if (auto done = read(area.start, content); !done) return done;
   const std::uint64_t count = area.size / kPage;
@@ -272,58 +261,27 @@ Result<void> Taking::add_pages(const MemoryArea& area, bool may_split) {
       ++end;
     if (end - page >= kEmptyRun) {
       add_run(area, begin * kPage, page * kPage, false);
-      pages_.append(content, begin * kPage, (page - begin) * kPage);
+      image_.pages.append(content, begin * kPage, (page - begin) * kPage);
       add_run(area, page * kPage, end * kPage, true);
       begin = end;
     }
     page = end + 1;
   }
   add_run(area, begin * kPage, area.size, false);
-  pages_.append(content, begin * kPage);
+  image_.pages.append(content, begin * kPage);
   return {};
 }
 
 void Taking::add_run(const MemoryArea& area, std::uint64_t begin, std::uint64_t end, bool empty) {
   if (begin == end) return;
-  segments_.push_back({.start = area.start + begin,
-                       .size = end - begin,
-                       .offset = empty ? 0 : pages_.size(),
-                       .protection = area.protection,
-                       .flags = empty ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_PRIVATE,
-                       .file = empty ? -1 : -2,
-                       .unused = 0});
-}
-
-Result<void> Taking::write() {
-  header_.files = files_.size();
-  header_.segments = segments_.size();
-  header_.bytes =
-      sizeof(header_) + files_.size() * sizeof(ImageFile) + segments_.size() * sizeof(ImageSegment);
-  if (header_.bytes > SALLYPORT_RESTORE_END - SALLYPORT_RESTORE_HEADER)
-    return refuse("it has too many areas of memory");
-  const std::uint64_t first = (header_.bytes + kPage - 1) / kPage * kPage;
-  for (ImageSegment& segment : segments_)
-    if (segment.file == -2) segment.offset += first;
-  file_ = Fd(::memfd_create("sallyport-image", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  std::string head(first, '\0');
-  char* at = head.data();
-  const auto put = [&](const void* from, std::size_t size) {
-    if (size != 0) std::memcpy(at, from, size);
-    at += size;
-  };
-  put(&header_, sizeof(header_));
-  put(files_.data(), files_.size() * sizeof(ImageFile));
-  put(segments_.data(), segments_.size() * sizeof(ImageSegment));
-  for (const std::string* part : {&head, &pages_})
-    for (std::string_view rest = *part; !rest.empty();) {
-      const ssize_t size = ::write(file_.get(), rest.data(), rest.size());
-      if (size < 0 && errno == EINTR) continue;
-      if (size <= 0) return refuse_after("write");
-      rest.remove_prefix(static_cast<std::size_t>(size));
-    }
-  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
-  if (::fcntl(file_.get(), F_ADD_SEALS, kSeals) != 0) return refuse_after("fcntl");
-  return {};
+  image_.segments.push_back(
+      {.start = area.start + begin,
+       .size = end - begin,
+       .offset = empty ? 0 : image_.pages.size(),
+       .protection = area.protection,
+       .flags = empty ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_PRIVATE,
+       .file = empty ? -1 : -2,
+       .unused = 0});
 }
 
 }  // namespace
