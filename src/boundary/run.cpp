@@ -182,6 +182,7 @@ void ask_ahead(Passage& passage) try {
   passage.cell =
       ask_for_cell(launcher, passage.caller->tenant, *spec, {.cancel = passage.streams.cancel});
 } catch (const std::exception&) {  // out of memory
+  passage.cell.reset();
 }
 
 Pass run_tool(Passage& passage) {

@@ -120,7 +120,7 @@ Result<Order> read_order(const LaunchCeiling& ceiling, uid_t front, const Packet
 // The front has this long to write its record.
 constexpr int kGoTime = 60'000;
 // And this long to write the next, while what is left of the cell does not keep it from that.
-constexpr int kAnswerTime = 5;
+constexpr int kAnswerTime = 2;
 
 // What the front says of a call that was accepted. It has ended the call if it is dead, too, or
 // says something else. Asked after `accepted` is sent: a front that ends the call and then finds
