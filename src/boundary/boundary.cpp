@@ -293,6 +293,7 @@ CallResult Boundary::call(const CallRequest& request, const CallStreams& streams
   CallTrip trip{state_->enter(request, streams)};
   CallTrip* const trips[] = {&trip};
   begin(trip);
+  if (trip.goes_on) ask_ahead(trip.passage);
   record({}, trips);
   run_if_let_in(trip);
   record(trips, {});

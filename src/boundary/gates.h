@@ -28,6 +28,9 @@ Pass validate(Passage& passage);
 Pass redact(Passage& passage);
 Pass mark(Passage& passage);
 
+// Before the intent is written: has a launcher get a cell ready meanwhile, where nothing outside of
+// it is needed for that. Nothing runs.
+void ask_ahead(Passage& passage);
 // Between the two: runs the tool. What could not be started is a Block.
 Pass run_tool(Passage& passage);
 

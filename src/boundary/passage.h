@@ -19,6 +19,7 @@
 namespace sallyport {
 
 class Redactions;  // src/redact/redact.h
+class RemoteCell;  // src/launch/remote_cell.h
 
 // A function of the host program, as a tool.
 struct RegisteredFunction {
@@ -72,6 +73,7 @@ struct Passage {
   std::string approval_rule;                     // of screening, when it wants a person to agree
   std::shared_ptr<const Redactions> redactions;  // null: nothing is taken out of the result
   std::vector<NetworkEvent> network;             // as it was; what the caller sees is redacted
+  std::shared_ptr<RemoteCell> cell;              // that was asked for ahead
   CallResult result;
 
   // Where the time goes: the stage that ends now has lasted since the last one ended.

@@ -69,10 +69,7 @@ Result<Server> reach_server(const Passage& passage) {
   return server;
 }
 
-Pass run_in_cell(Passage& passage) {
-  const std::string rule = "tools." + passage.tool->name;
-  auto server = reach_server(passage);
-  if (!server) return Block::from(server.error(), rule + ".database");
+Result<CellSpec> make_spec(const Passage& passage, std::string certificates = {}) {
   auto spec = make_cell_spec({.tool = *passage.tool,
                               .envelope = *passage.envelope,
                               .limits = passage.limits,
@@ -80,7 +77,40 @@ Pass run_in_cell(Passage& passage) {
                               .request = passage.request,
                               .program = passage.shared.program,
                               .sql_key = passage.shared.sql_key,
-                              .certificates = std::move(server->certificates)});
+                              .certificates = std::move(certificates)});
+  if (!spec) return spec;
+  spec->network = network_access(passage.shared.rules.ceiling, *passage.tool);
+  spec->call_id = passage.result.call_id;
+  return spec;
+}
+
+// The outcome of the cell takes the place of what is known; the way in keeps its findings.
+void take_outcome(Outcome outcome, Passage& passage) {
+  CallResult& result = passage.result;
+  const std::vector<Finding> before = std::move(result.findings);
+  static_cast<Outcome&>(result) = std::move(outcome);
+  result.findings.insert(result.findings.begin(), before.begin(), before.end());
+  passage.network = result.network;
+}
+
+Pass explain(Passage& passage) {
+  CallResult& result = passage.result;
+  const std::string rule = "tools." + passage.tool->name;
+  if (result.status == Status::blocked) {
+    const bool unmet =
+        result.reason == Reason::cannot_enforce && result.message.contains(kUnmetRequirement);
+    return Block{result.reason, unmet ? rule + ".require" : rule, result.message, result.hint};
+  }
+  result.tier = "process";
+  name_limit(passage, result);
+  return {};
+}
+
+Pass run_in_cell(Passage& passage) {
+  const std::string rule = "tools." + passage.tool->name;
+  auto server = reach_server(passage);
+  if (!server) return Block::from(server.error(), rule + ".database");
+  auto spec = make_spec(passage, std::move(server->certificates));
   if (!spec) return Block::from(spec.error(), rule);
   // A launcher looks by itself: it can see trees that we cannot.
   const std::string& launcher = passage.shared.launcher;
@@ -88,7 +118,6 @@ Pass run_in_cell(Passage& passage) {
     if (auto denied = check_denied_paths(passage.shared.rules.ceiling, *spec); !denied)
       return Block::from(denied.error(), "ceiling.files.deny");
 
-  spec->network = network_access(passage.shared.rules.ceiling, *passage.tool);
   std::shared_ptr<EgressChild> egress;
   if (launcher.empty() && !spec->network.allow.empty()) {
     auto started =
@@ -98,7 +127,6 @@ Pass run_in_cell(Passage& passage) {
   }
 
   CallResult& result = passage.result;
-  spec->call_id = result.call_id;
   std::optional<ArtifactSpace> space;
   if (!spec->outputs.empty() && passage.request.output_directory.empty()) {
     auto made = ArtifactSpace::make();
@@ -125,20 +153,12 @@ Pass run_in_cell(Passage& passage) {
         *shown = std::move(*opened);
         *descriptor = (*shown)->write_end();
       }
-    const std::vector<Finding> before = std::move(result.findings);  // of the way in
-    static_cast<Outcome&>(result) =
-        launcher.empty() ? run_cell(*spec, streams)
-                         : run_cell_remotely(launcher, passage.caller->tenant, *spec, streams);
-    result.findings.insert(result.findings.begin(), before.begin(), before.end());
-    passage.network = result.network;
+    take_outcome(launcher.empty()
+                     ? run_cell(*spec, streams)
+                     : run_cell_remotely(launcher, passage.caller->tenant, *spec, streams),
+                 passage);
   }
-  if (result.status == Status::blocked) {
-    const bool unmet =
-        result.reason == Reason::cannot_enforce && result.message.contains(kUnmetRequirement);
-    return Block{result.reason, unmet ? rule + ".require" : rule, result.message, result.hint};
-  }
-  result.tier = "process";
-  name_limit(passage, result);
+  if (Pass block = explain(passage)) return block;
   // The tool's own globs say what it may leave, not what it must.
   std::erase_if(result.findings, [&](const Finding& finding) {
     return finding.why == kNoFileMatches &&
@@ -150,8 +170,27 @@ Pass run_in_cell(Passage& passage) {
 
 }  // namespace
 
+// What shows its streams, brings files back or speaks with a server has more to get ready, which is
+// done when the intent is written. So is what fails here: it is then said with an intent before it.
+void ask_ahead(Passage& passage) try {
+  const std::string& launcher = passage.shared.launcher;
+  if (launcher.empty() || passage.function != nullptr || asks_server(*passage.tool) ||
+      passage.streams.output >= 0 || passage.streams.error >= 0)
+    return;
+  const auto spec = make_spec(passage);
+  if (!spec || !spec->outputs.empty()) return;
+  passage.cell =
+      ask_for_cell(launcher, passage.caller->tenant, *spec, {.cancel = passage.streams.cancel});
+} catch (const std::exception&) {  // out of memory
+  passage.cell.reset();
+}
+
 Pass run_tool(Passage& passage) {
   if (passage.function != nullptr) return run_function(passage);
+  if (passage.cell) {
+    take_outcome(passage.cell->run(), passage);
+    return explain(passage);
+  }
   return run_in_cell(passage);
 }
 

@@ -209,30 +209,37 @@ Result<Fd> Cell::note_hot_pages(int image) const {
   return sallyport::note_hot_pages(image, supervisor_->runner());
 }
 
-bool Cell::start(const CellSpec& spec, const CellStreams& streams) {
-  claimed_ns_ = monotonic_ns();
-  if (!is_current(prepared_.plan)) return false;
+bool Cell::get_ready(const CellSpec& spec, const CellStreams& streams) {
   spec_ = spec;
   streams_ = streams;
-  if (!serve_input() || !put_inputs(spec_, prepared_.plan, supervisor_->scratch())) return false;
+  return serve_input() && put_inputs(spec_, prepared_.plan, supervisor_->scratch()) &&
+         write_order();
+}
+
+bool Cell::start() {
+  claimed_ns_ = monotonic_ns();
+  if (!is_current(prepared_.plan)) return false;
   // First, so that no tool runs whose clock does not.
   supervisor_->begin();
   return send_order();
 }
 
-bool Cell::send_order() {
+bool Cell::write_order() {
   const CommandLine command = make_command(spec_, prepared_.plan);
-  if (!prepared_.runner)
-    return prepared_.order->put(command) &&
-           send_message(prepared_.control.get(), ControlMessage::go).has_value();
+  if (!prepared_.runner) return prepared_.order->put(command);
   if (command.argv.size() < runner_words_) return false;
-  const std::string order =
-      encode_order(std::span(command.argv).subspan(runner_words_), command.environment);
+  order_ = encode_order(std::span(command.argv).subspan(runner_words_), command.environment);
+  return true;
+}
+
+bool Cell::send_order() {
+  if (!prepared_.runner)
+    return send_message(prepared_.control.get(), ControlMessage::go).has_value();
   const ssize_t sent =
-      ::send(prepared_.runner.get(), order.data(), order.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      ::send(prepared_.runner.get(), order_.data(), order_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   board_->get()->run_ns = monotonic_ns();
   prepared_.runner.reset();
-  return sent == static_cast<ssize_t>(order.size());
+  return sent == static_cast<ssize_t>(order_.size());
 }
 
 Outcome Cell::run() {

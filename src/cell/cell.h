@@ -49,9 +49,11 @@ class Cell {
   [[nodiscard]] Result<Fd> take_image();
   // The image that the parked runner is a copy of, with a note of what that has touched.
   [[nodiscard]] Result<Fd> note_hot_pages(int image) const;
-  // Gives a parked cell its order. Of the spec, what differs from that with which it was made must
-  // be late (see late.h). False: it cannot be given, and no tool has run.
-  [[nodiscard]] bool start(const CellSpec& spec, const CellStreams& streams);
+  // Gives a parked cell all that it needs for its order, but not the order. Of the spec, what
+  // differs from that with which it was made must be late (see late.h). False: it cannot be given.
+  [[nodiscard]] bool get_ready(const CellSpec& spec, const CellStreams& streams);
+  // Gives it the order. False: it cannot be given, and no tool has run.
+  [[nodiscard]] bool start();
 
   // Watches the command to its end and answers; afterwards nothing of it runs any more. What the
   // cell was made of is taken down by end(), or by the destructor.
@@ -65,12 +67,14 @@ class Cell {
   Cell(const CellSpec& spec, const CellStreams& streams) : spec_(spec), streams_(streams) {}
   Result<void> launch(const LaunchFault* fault, std::optional<Parking> parking);
   Result<void> serve_input();
+  [[nodiscard]] bool write_order();
   [[nodiscard]] bool send_order();
 
   std::int64_t begin_ns_ = 0, prepared_ns_ = 0, launched_ns_ = 0, claimed_ns_ = 0;
   CellSpec spec_;
   CellStreams streams_;
   std::size_t runner_words_ = 0;  // of the command, which the runner stands for
+  std::string order_;             // for the runner
   Fd input_;                      // the standard input that came with the spec
   Prepared prepared_;
   std::optional<SharedBoard> board_;

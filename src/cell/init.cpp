@@ -23,6 +23,7 @@ namespace {
 struct Start {
   const Order* order;
   bool parked;
+  bool waits_for_end;
   Fd stdin_read, stdout_write, stderr_write, connection, image, control;
 };
 
@@ -95,7 +96,7 @@ void end_others() {
     ;
 }
 
-// Adopts every orphan of the cell; returns when the tool itself has ended.
+// Adopts every orphan of the cell; returns when the tool itself has ended, and everything with it.
 void reap_until(pid_t tool, int control, int child_signals, Board& board) {
   pollfd events[] = {{.fd = control, .events = 0, .revents = 0},
                      {.fd = child_signals, .events = POLLIN, .revents = 0}};
@@ -115,6 +116,14 @@ void reap_until(pid_t tool, int control, int child_signals, Board& board) {
     signalfd_siginfo info{};
     if (events[1].revents != 0) static_cast<void>(!::read(child_signals, &info, sizeof(info)));
   }
+}
+
+// Until the supervisor ends the cell. The end of init takes its namespaces down, which keeps the
+// processors busy just when the answer is made.
+void wait_for_end(int control) {
+  pollfd gone{.fd = control, .events = 0, .revents = 0};
+  while (::ppoll(&gone, 1, nullptr, nullptr) < 0 && errno == EINTR)
+    ;
 }
 
 [[noreturn]] void start_and_reap(Start& start, Board& board) {
@@ -147,8 +156,11 @@ void reap_until(pid_t tool, int control, int child_signals, Board& board) {
   for (Fd* given : {&start.stdin_read, &start.stdout_write, &start.stderr_write, &start.connection,
                     &start.image, &null})
     given->reset();
-  if (send_message(start.control.get(), ControlMessage::started))
+  // Who gave the order to a parked cell has started its clock.
+  if (start.parked || send_message(start.control.get(), ControlMessage::started)) {
     reap_until(tool, start.control.get(), child_signals.get(), board);
+    if (start.waits_for_end) wait_for_end(start.control.get());
+  }
   ::_exit(0);
 }
 
@@ -174,6 +186,7 @@ void run_init(Plan& plan, Board& board) {
   if (!run_steps(launch)) ::_exit(1);
   Start start{.order = plan.order,
               .parked = plan.parked,
+              .waits_for_end = !plan.watch_processes,
               .stdin_read = std::move(plan.stdin_read),
               .stdout_write = std::move(plan.stdout_write),
               .stderr_write = std::move(plan.stderr_write),

@@ -77,7 +77,7 @@ Outcome run_parked_cell(const CellSpec& spec, const CellStreams& streams) {
     root = std::move(*made);
   }
   auto cell = make_parked(kind, image.get(), root ? &*root : nullptr);
-  if (cell && cell->start(spec, streams)) return cell->run();
+  if (cell && cell->get_ready(spec, streams) && cell->start()) return cell->run();
   return run_cell(spec, streams);
 }
 

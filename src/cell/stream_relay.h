@@ -17,9 +17,12 @@ namespace sallyport {
 
 class StreamRelay {
  public:
-  // `source` is non-blocking; `destination` < 0 captures only. No more than `limit` bytes are
-  // passed on.
+  // `source` is non-blocking, or none yet; `destination` < 0 captures only. No more than `limit`
+  // bytes are passed on.
   StreamRelay(Fd source, int destination, ByteSize limit);
+
+  // Where it comes from, if that was not known at first.
+  void read_from(Fd source) { source_ = std::move(source); }
 
   // Where it goes, if that was not known at first.
   void pass_on_to(int destination);

@@ -34,6 +34,18 @@ TEST(StreamRelay, PassesOnWhatComes) {
   EXPECT_EQ(relay.text(), "hello");
 }
 
+TEST(StreamRelay, TakesItsSourceLate) {
+  OpenPipe tool, reader;
+  StreamRelay relay({}, reader.write.get(), 1_kB);
+  EXPECT_EQ(relay.wants_read(), -1);
+  tool.put("hello");
+  tool.write.reset();
+  relay.read_from(std::move(tool.read));
+  relay.finish(-1, std::chrono::milliseconds(0));
+  EXPECT_EQ(relay.text(), "hello");
+  EXPECT_EQ(reader.take(), "hello");
+}
+
 TEST(StreamRelay, PassesOnTheHeadAndDrainsTheRest) {
   OpenPipe tool, reader;
   StreamRelay relay(std::move(tool.read), reader.write.get(), 10_B);

@@ -1,5 +1,6 @@
 #include "cell/supervisor.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -38,6 +39,8 @@ constexpr auto kGrace = milliseconds(500);
 constexpr auto kWatchInterval = milliseconds(50);
 constexpr auto kShortestInterval = milliseconds(2);
 constexpr std::size_t kInputBuffer = 65536;
+// A tool that has ended by then has left its output in its pipes, and nobody needs to carry it.
+constexpr auto kFirstOutput = milliseconds(2);
 
 int pidfd_wait(int pidfd, siginfo_t& info, rusage& usage) {
   return static_cast<int>(::syscall(SYS_waitid, P_PIDFD, pidfd, &info, WEXITED | WNOHANG, &usage));
@@ -57,8 +60,8 @@ Supervisor::Supervisor(const CellSpec& spec, const CellStreams& streams, Prepare
       cell_(cell),
       board_(board),
       launched_(launched),
-      output_(pumped(pump_from, cell.stdout_read), streams.output, spec.limits.max_output),
-      error_(pumped(pump_from, cell.stderr_read), streams.error, spec.limits.max_output),
+      output_({}, streams.output, spec.limits.max_output),
+      error_({}, streams.error, spec.limits.max_output),
       input_open_(false),
       deadline_(Clock::now() + kLaunchDeadline),
       next_limit_look_(Clock::time_point::max()) {
@@ -139,14 +142,41 @@ void Supervisor::watch() {
     poll_once();
   end_ = Clock::now();
   // A cell may end faster than its messages are read.
-  while (cell_.control)
+  while (cell_.control && !heard_end_)
     handle_control();
-  // All writers are dead, so the streams end as soon as the pumps have carried the rest; unless
-  // something is stuck.
-  const auto patience = ended_ ? milliseconds(kGrace) : milliseconds(0);
-  output_.finish(streams_.cancel, patience);
-  error_.finish(streams_.cancel, patience);
+  finish_output(output_, cell_.stdout_read);
+  finish_output(error_, cell_.stderr_read);
+  // A tool that was quicker than a look at its output is no better than one that was caught.
+  if (verdict_ == Reason::none && is_output_over()) verdict_ = Reason::output;
   check_output();
+}
+
+// What can be polled. That takes no lock of the pipe; reading from it does (see pump.h).
+int Supervisor::wants_output(const StreamRelay& relay, const Fd& tool_end) const {
+  if (!tool_end) return relay.wants_read();
+  return looks_for_output_ ? tool_end.get() : -1;
+}
+
+void Supervisor::take_output(StreamRelay& relay, Fd& tool_end) {
+  if (!tool_end) return relay.read_some();
+  relay.read_from(pumped(pump_from, tool_end));
+  if (pump_failed_) end_cell(Reason::internal);
+}
+
+// All writers are dead, so the streams end as soon as the pumps have carried the rest; unless
+// something is stuck. A pipe that only the dead have had needs no pump.
+void Supervisor::finish_output(StreamRelay& relay, Fd& tool_end) {
+  if (tool_end && ended_ && has_pipes_alone() && ::fcntl(tool_end.get(), F_SETFL, O_NONBLOCK) == 0)
+    relay.read_from(std::move(tool_end));
+  if (tool_end) relay.read_from(pumped(pump_from, tool_end));
+  relay.finish(streams_.cancel, ended_ ? milliseconds(kGrace) : milliseconds(0));
+}
+
+// Whether no process outside of the cell can have got an end of the tool's pipes, with which it
+// could hold them locked: there is no socket over which the tool could have sent one.
+bool Supervisor::has_pipes_alone() const {
+  return spec_.grants.empty() && spec_.root.empty() && spec_.network.allow.empty() &&
+         streams_.connection < 0;
 }
 
 void Supervisor::poll_once() {
@@ -168,6 +198,7 @@ void Supervisor::poll_once() {
     kClaim,
     kCount
   };
+  looks_for_output_ = Clock::now() >= output_due_;
   std::array<pollfd, kCount> events{};
   const auto want = [&](int index, int fd, short mask) {
     events[index] = {.fd = fd, .events = mask, .revents = 0};
@@ -175,8 +206,8 @@ void Supervisor::poll_once() {
   want(kPid, launched_.pidfd.get(), POLLIN);
   want(kControl, cell_.control.get(), POLLIN);
   want(kListener, listener_ ? listener_->fd() : -1, POLLIN);
-  want(kOutput, output_.wants_read(), POLLIN);
-  want(kError, error_.wants_read(), POLLIN);
+  want(kOutput, wants_output(output_, cell_.stdout_read), POLLIN);
+  want(kError, wants_output(error_, cell_.stderr_read), POLLIN);
   want(kOutputReader, output_.wants_write(), POLLOUT);
   want(kErrorReader, error_.wants_write(), POLLOUT);
   want(kInput, input_open_ && input_.empty() ? streams_.input : -1, POLLIN);
@@ -208,8 +239,8 @@ void Supervisor::poll_once() {
   }
   if (ready(kNames)) answer_names(name_server_.get(), *spec_.observation);
   if (ready(kNetwork)) network_->take();
-  if (ready(kOutput)) output_.read_some();
-  if (ready(kError)) error_.read_some();
+  if (ready(kOutput)) take_output(output_, cell_.stdout_read);
+  if (ready(kError)) take_output(error_, cell_.stderr_read);
   if (ready(kOutputReader)) output_.write_some();
   if (ready(kErrorReader)) error_.write_some();
   if (ready(kInput) || ready(kTool)) handle_input();
@@ -223,7 +254,8 @@ void Supervisor::poll_once() {
 }
 
 Supervisor::Clock::time_point Supervisor::next_look() const {
-  return std::min({deadline_, next_limit_look_, give_up_});
+  const auto look = std::min({deadline_, next_limit_look_, give_up_});
+  return looks_for_output_ ? look : std::min(look, output_due_);
 }
 
 void Supervisor::look_at_limits() {
@@ -254,11 +286,14 @@ void Supervisor::look_at_cgroup() {
   const microseconds used(cell_.cgroup->cpu_used_us() - before_.cpu_user_us -
                           before_.cpu_system_us);
   if (used >= spec_.limits.cpu) return end_cell(Reason::cpu);
-  // The cell cannot use up what is left of its CPU time faster than this.
+  next_limit_look_ = Clock::now() + until_cpu_limit(used);
+}
+
+// The cell cannot use up what is left of its CPU time faster than this.
+Supervisor::Clock::duration Supervisor::until_cpu_limit(microseconds used) const {
   const microseconds soonest(static_cast<std::int64_t>(
       static_cast<double>((spec_.limits.cpu - used).count()) / std::max(spec_.limits.cpus, 0.01)));
-  next_limit_look_ =
-      Clock::now() + std::clamp<Clock::duration>(soonest, kShortestInterval, milliseconds(250));
+  return std::clamp<Clock::duration>(soonest, kShortestInterval, milliseconds(250));
 }
 
 void Supervisor::look_at_processes() {
@@ -338,6 +373,7 @@ void Supervisor::handle_control() {
       break;
     case ControlMessage::ended:
       // Without a cgroup, what was used is known only when init itself is reaped.
+      heard_end_ = true;
       if (cell_.cgroup) ended_ = true;
       break;
     case ControlMessage::done:
@@ -377,7 +413,9 @@ void Supervisor::begin_run(Clock::time_point run) {
   started_ = true;
   run_ = run;
   deadline_ = run_ + spec_.limits.timeout;
-  next_limit_look_ = Clock::now();
+  const auto now = Clock::now();
+  output_due_ = now + kFirstOutput;
+  next_limit_look_ = cell_.cgroup ? now + until_cpu_limit({}) : now;
 }
 
 void Supervisor::handle_call() {
@@ -410,8 +448,12 @@ void Supervisor::handle_input() {
   if (input_.empty() && !input_open_) cell_.stdin_write.reset();
 }
 
+bool Supervisor::is_output_over() const {
+  return output_.total() + error_.total() > spec_.limits.max_output_hard.bytes;
+}
+
 void Supervisor::check_output() {
-  if (output_.total() + error_.total() > spec_.limits.max_output_hard.bytes) {
+  if (is_output_over()) {
     end_cell(Reason::output);
     // A kill takes its time on a loaded machine, and the limit holds meanwhile.
     output_.stop_reading();

@@ -56,6 +56,7 @@ class Supervisor {
 
  private:
   using Clock = std::chrono::steady_clock;
+  using microseconds = std::chrono::microseconds;
 
   void poll_once();
   [[nodiscard]] Clock::time_point next_look() const;
@@ -65,10 +66,16 @@ class Supervisor {
   void look_at_processes();
   Fd pumped(Sys<Fd> (*pump)(Fd), Fd& tool_end);
   void begin_run(Clock::time_point run);
+  [[nodiscard]] int wants_output(const StreamRelay& relay, const Fd& tool_end) const;
+  void take_output(StreamRelay& relay, Fd& tool_end);
+  void finish_output(StreamRelay& relay, Fd& tool_end);
+  [[nodiscard]] bool has_pipes_alone() const;
+  [[nodiscard]] Clock::duration until_cpu_limit(microseconds used) const;
   void handle_control();
   void serve_network(const std::vector<Fd>& sockets);
   void handle_call();
   void handle_input();
+  [[nodiscard]] bool is_output_over() const;
   void check_output();
   [[nodiscard]] std::uint64_t scratch_used() const;
   [[nodiscard]] bool scratch_full() const;
@@ -104,12 +111,15 @@ class Supervisor {
 
   Reason verdict_ = Reason::none;
   bool ended_ = false;
+  bool heard_end_ = false;  // from init, which has no more to say
   bool started_ = false;
   bool disk_full_ = false;
   std::uint64_t peak_watched_memory_ = 0, peak_watched_processes_ = 0;
   std::uint64_t watched_user_us_ = 0, watched_system_us_ = 0;
   std::uint64_t refusals_ = 0;
   std::map<std::string, std::uint64_t> refused_;
+  Clock::time_point output_due_;  // before that, nobody looks for output
+  bool looks_for_output_ = true;
   Clock::time_point deadline_, next_limit_look_, give_up_ = Clock::time_point::max();
   Clock::time_point end_;
   Clock::time_point run_;

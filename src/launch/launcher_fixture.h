@@ -128,13 +128,25 @@ inline std::optional<Outcome> outcome_on(const Fd& connection) {
   return std::nullopt;
 }
 
-// Sends a claim as it is, whatever it asks for.
-inline void send_claim(const Fd& connection, std::string_view bytes, std::uint8_t flags = 0,
-                       std::vector<int> more = {}) {
+// Where the claim was refused, nobody may be there any more to hear it.
+inline void send_go(const Fd& connection) {
+  (void)send_packet(connection.get(), PacketKind::go, 0, {});
+}
+
+// Sends a claim as it is, whatever it asks for, and does not let it run.
+inline void ask_only(const Fd& connection, std::string_view bytes, std::uint8_t flags = 0,
+                     std::vector<int> more = {}) {
   const auto file = make_memory_file(bytes);
   ASSERT_TRUE(file);
   more.insert(more.begin(), file->get());
   EXPECT_TRUE(send_packet(connection.get(), PacketKind::claim, flags, more));
+}
+
+// The same, and lets it run.
+inline void send_claim(const Fd& connection, std::string_view bytes, std::uint8_t flags = 0,
+                       std::vector<int> more = {}) {
+  ask_only(connection, bytes, flags, std::move(more));
+  send_go(connection);
 }
 
 // A claim that any ceiling of the tests allows.

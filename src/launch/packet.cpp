@@ -34,6 +34,7 @@ bool is_whole(const Header& header, std::size_t fds) {
     case PacketKind::make:
       return (header.flags & ~kSpare) == 0 && fds == 0 && !has_id;
     case PacketKind::accepted:
+    case PacketKind::go:
     case PacketKind::hello:
     case PacketKind::idle:
       return header.flags == 0 && fds == 0 && !has_id;
@@ -89,10 +90,17 @@ Sys<Packet> receive_packet(int socket) {
   message.msg_iovlen = 1;
   message.msg_control = space;
   message.msg_controllen = sizeof(space);
-  ssize_t size = 0;
-  do
-    size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  while (size < 0 && errno == EINTR);
+  const auto receive = [&] {
+    ssize_t size = 0;
+    do
+      size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    while (size < 0 && errno == EINTR);
+    return size;
+  };
+  ssize_t size = receive();
+  // The other side has closed without having read everything. That is said once, and before what it
+  // had sent.
+  if (size < 0 && errno == ECONNRESET) size = receive();
   if (size < 0) return sys_fail("recvmsg", "packet", errno == ECONNRESET ? EPIPE : errno);
 
   Packet packet;

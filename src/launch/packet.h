@@ -15,10 +15,12 @@ namespace sallyport {
 // One connection is one call:
 //
 //   front → launcher   claim     descriptors: the claim, then those that the flags name
-//   launcher → front   accepted  from here on the tool may run
+//   launcher → front   accepted  from here on the tool runs when it is told to
+//   front → launcher   go        it may run: sent when the front's record is durable
 //   launcher → front   outcome   descriptor: the outcome
 //
-// The front ends the call by shutting down its side, or by being dead.
+// `go` may come before `accepted` is sent; the tool runs after both. The front ends the call by
+// shutting down its side, or by being dead.
 //
 // A connection without a call is for knowing whether there is a launcher:
 //
@@ -49,6 +51,7 @@ enum class PacketKind : std::uint8_t {
   image = 8,
   idle = 9,
   make = 10,
+  go = 11,
 };
 
 // Of a claim: which descriptors follow, in this order.

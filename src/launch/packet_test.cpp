@@ -99,7 +99,8 @@ TEST_F(Packets, WithoutACallAreOfOneFormOnly) {
   EXPECT_FALSE(passes(PacketKind::pool, 0, 2));
   EXPECT_FALSE(passes(PacketKind::pool, 1, 0));
   EXPECT_FALSE(passes(PacketKind::pool, 0, 0, kId));
-  for (const PacketKind kind : {PacketKind::hello, PacketKind::accepted, PacketKind::idle}) {
+  for (const PacketKind kind :
+       {PacketKind::hello, PacketKind::accepted, PacketKind::go, PacketKind::idle}) {
     EXPECT_TRUE(passes(kind, 0, 0));
     EXPECT_FALSE(passes(kind, 0, 1));
     EXPECT_FALSE(passes(kind, 1, 0));
@@ -113,8 +114,20 @@ TEST_F(Packets, WithoutACallAreOfOneFormOnly) {
   EXPECT_FALSE(passes(PacketKind::make, 2, 0));
   EXPECT_FALSE(passes(PacketKind::make, 0, 1));
   EXPECT_FALSE(passes(PacketKind::make, 0, 0, kId));
-  for (const int kind : {0, 11, 255})
+  for (const int kind : {0, 12, 255})
     EXPECT_FALSE(passes(static_cast<PacketKind>(kind), 0, 0)) << kind;
+}
+
+TEST_F(Packets, OfOneWhoWentWithoutListeningAreHeard) {
+  ASSERT_TRUE(send_packet(ours_.get(), PacketKind::go, 0, {}));
+  ASSERT_TRUE(send_packet(theirs_.get(), PacketKind::accepted, 0, {}));
+  theirs_.reset();
+  const auto packet = receive_packet(ours_.get());
+  ASSERT_TRUE(packet);
+  EXPECT_EQ(packet->kind, PacketKind::accepted);
+  const auto end = receive_packet(ours_.get());
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().err, EPIPE);
 }
 
 TEST_F(Packets, OfAnotherSizeOrBeginningAreRefused) {

@@ -96,23 +96,46 @@ KnownClass known_class(const std::string& tenant, const CellSpec& spec) {
 }
 
 // One call after its claim was sent.
-class Conversation {
+class Conversation : public RemoteCell {
  public:
-  Conversation(Fd socket, std::string call_id, Duration timeout)
-      : socket_(std::move(socket)), call_id_(std::move(call_id)), timeout_(timeout) {}
+  Conversation(Fd socket, Fd directory, std::string call_id, Duration timeout, int cancel)
+      : socket_(std::move(socket)),
+        directory_(std::move(directory)),
+        call_id_(std::move(call_id)),
+        timeout_(timeout),
+        cancel_(cancel) {}
 
-  Outcome wait(int cancel) {
-    Outcome outcome = wait_for_outcome(cancel);
+  // The connection stays open until this object goes: while it is, the supervisor leaves the
+  // processors to us.
+  Outcome run() override {
+    Outcome outcome = is_readable(cancel_) ? stop_before_it_began() : go_and_wait();
     if (cut_by_stop_) name_the_stop(outcome);
     return outcome;
   }
 
  private:
-  Outcome wait_for_outcome(int cancel) {
+  static bool is_readable(int fd) {
+    pollfd event{.fd = fd, .events = POLLIN, .revents = 0};
+    return fd >= 0 && ::poll(&event, 1, 0) == 1;
+  }
+
+  Outcome stop_before_it_began() {
+    cut_by_stop_ = service_stops;
+    socket_.reset();
+    return cancelled(call_id_);
+  }
+
+  Outcome go_and_wait() {
+    // One that has refused the call may be gone already; what it said is still there.
+    told_to_go_ = send_packet(socket_.get(), PacketKind::go, 0, {}).has_value();
+    return wait_for_outcome();
+  }
+
+  Outcome wait_for_outcome() {
     Clock::time_point deadline = Clock::now() + kAcceptTime;
     for (;;) {
       pollfd events[] = {{.fd = socket_.get(), .events = POLLIN, .revents = 0},
-                         {.fd = ended_ ? -1 : cancel, .events = POLLIN, .revents = 0}};
+                         {.fd = ended_ ? -1 : cancel_, .events = POLLIN, .revents = 0}};
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
       if (left.count() <= 0) return give_up();
       if (::poll(events, 2, static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000))) < 0)
@@ -163,7 +186,8 @@ class Conversation {
   }
 
   Outcome gone() {
-    return accepted_ ? lost(call_id_) : not_started(call_id_, "the launcher has ended");
+    return accepted_ && told_to_go_ ? lost(call_id_)
+                                    : not_started(call_id_, "the launcher has ended");
   }
 
   Outcome give_up() {
@@ -174,22 +198,39 @@ class Conversation {
   }
 
   Fd socket_;
+  Fd directory_;  // of the artifacts, which is held as long
   std::string call_id_;
   Duration timeout_;
-  bool accepted_ = false, ended_ = false, cut_by_stop_ = false;
+  int cancel_;
+  bool told_to_go_ = false, accepted_ = false, ended_ = false, cut_by_stop_ = false;
 };
+
+// One that could not be asked for.
+class NoCell : public RemoteCell {
+ public:
+  explicit NoCell(Outcome why) : why_(std::move(why)) {}
+  Outcome run() override { return std::move(why_); }
+
+ private:
+  Outcome why_;
+};
+
+std::unique_ptr<RemoteCell> none(Outcome why) {
+  return std::make_unique<NoCell>(std::move(why));
+}
 
 }  // namespace
 
-Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
-                          const CellSpec& spec, const CellStreams& streams) {
+std::unique_ptr<RemoteCell> ask_for_cell(const std::string& socket, const std::string& tenant,
+                                         const CellSpec& spec, const CellStreams& streams) {
   Claim claim{.tenant = tenant, .spec = spec};
   if (spec.call_id.empty()) claim.spec.call_id = make_call_id();
   const std::string& call_id = claim.spec.call_id;
   if (spec.observation != nullptr || (spec.use_stdin && !spec.input))
-    return blocked(call_id, {Reason::cannot_enforce,
-                             "a cell of the launcher can neither be observed nor read a stream",
-                             "run it without a service"});
+    return none(blocked(
+        call_id,
+        {Reason::cannot_enforce, "a cell of the launcher can neither be observed nor read a stream",
+         "run it without a service"}));
 
   std::vector<int> fds = {-1};
   std::uint8_t flags = 0;
@@ -213,10 +254,10 @@ Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
     const char* place = spec.output_directory.empty() ? "." : spec.output_directory.c_str();
     directory = Fd(::open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory)
-      return blocked(call_id, {Reason::unavailable,
-                               "the directory " + quoted(place) +
-                                   " for artifacts cannot be opened: " + std::strerror(errno),
-                               {}});
+      return none(blocked(call_id, {Reason::unavailable,
+                                    "the directory " + quoted(place) +
+                                        " for artifacts cannot be opened: " + std::strerror(errno),
+                                    {}}));
     hold_artifacts(directory.get(), place);
     fds.push_back(directory.get());
     flags |= kHasDirectory;
@@ -226,16 +267,22 @@ Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
     flags |= kHasConnection;
   }
   const auto bytes = encode(claim);
-  if (!bytes) return blocked(call_id, bytes.error());
+  if (!bytes) return none(blocked(call_id, bytes.error()));
   const auto file = make_memory_file(*bytes);
-  if (!file) return blocked(call_id, {Reason::unavailable, describe(file.error()), {}});
+  if (!file) return none(blocked(call_id, {Reason::unavailable, describe(file.error()), {}}));
   fds[0] = file->get();
 
   auto connection = connect_to_launcher(socket);
-  if (!connection) return not_started(call_id, describe(connection.error()));
+  if (!connection) return none(not_started(call_id, describe(connection.error())));
   if (auto sent = send_packet(connection->get(), PacketKind::claim, flags, fds, known.id); !sent)
-    return not_started(call_id, describe(sent.error()));
-  return Conversation(std::move(*connection), call_id, spec.limits.timeout).wait(streams.cancel);
+    return none(not_started(call_id, describe(sent.error())));
+  return std::make_unique<Conversation>(std::move(*connection), std::move(directory), call_id,
+                                        spec.limits.timeout, streams.cancel);
+}
+
+Outcome run_cell_remotely(const std::string& socket, const std::string& tenant,
+                          const CellSpec& spec, const CellStreams& streams) {
+  return ask_for_cell(socket, tenant, spec, streams)->run();
 }
 
 void blame_the_stop() {

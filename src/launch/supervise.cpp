@@ -118,11 +118,39 @@ Result<Order> read_order(const LaunchCeiling& ceiling, uid_t front, const Packet
   return order;
 }
 
-// Whether the front has ended the call. Asked after `accepted` is sent: a front that ends the call
-// and then finds nothing received knows that the tool will not run.
-bool is_ended(int connection) {
-  pollfd peer{.fd = connection, .events = POLLIN | POLLRDHUP, .revents = 0};
-  return ::poll(&peer, 1, 0) != 0;
+// The front has this long to write its record.
+constexpr int kGoTime = 60'000;
+// And this long to write the next, while what is left of the cell does not keep it from that.
+constexpr int kAnswerTime = 2;
+
+// What the front says of a call that was accepted. It has ended the call if it is dead, too, or
+// says something else. Asked after `accepted` is sent: a front that ends the call and then finds
+// nothing received knows that the tool will not run, whatever it has said before.
+enum class FrontsWord { go, end, none };
+FrontsWord hear_front(int connection) {
+  pollfd front{.fd = connection, .events = POLLIN | POLLRDHUP, .revents = 0};
+  int came = 0;
+  do
+    came = ::poll(&front, 1, kGoTime);
+  while (came < 0 && errno == EINTR);
+  if (came == 0) return FrontsWord::none;
+  if (came < 0 || front.revents != POLLIN) return FrontsWord::end;
+  const auto packet = receive_packet(connection);
+  return packet && packet->kind == PacketKind::go ? FrontsWord::go : FrontsWord::end;
+}
+
+void wait_for_hang_up(int connection) {
+  pollfd front{.fd = connection, .events = POLLRDHUP, .revents = 0};
+  (void)::poll(&front, 1, kAnswerTime);
+}
+
+Outcome cancelled(std::string call_id) {
+  Outcome outcome;
+  outcome.call_id = std::move(call_id);
+  outcome.status = Status::killed;
+  outcome.reason = Reason::cancelled;
+  outcome.message = "killed: the caller ended it before it began";
+  return outcome;
 }
 
 // What is left of a call when it is answered; taking it down is nothing that the caller waits for.
@@ -147,19 +175,24 @@ Answer answer(const SupervisorPost& post, const Fd& connection, const Packet& pa
   std::string call_id;
   auto order = read_order(post.ceiling, post.front, packet, call_id);
   if (!order) return {blocked(call_id, std::move(order.error()))};
-  if (!send_packet(connection.get(), PacketKind::accepted, 0, {}) || is_ended(connection.get())) {
-    Outcome outcome;
-    outcome.call_id = call_id;
-    outcome.status = Status::killed;
-    outcome.reason = Reason::cancelled;
-    outcome.message = "killed: the caller ended it before it began";
-    return {std::move(outcome)};
-  }
+  if (!send_packet(connection.get(), PacketKind::accepted, 0, {})) return {cancelled(call_id)};
   const CellSpec& spec = order->claim.spec;
   order->streams.cancel = connection.get();
   order->streams.egress = post.egress;
-  if (parked.cell && is_of_class(order->claim, parked.class_bytes) &&
-      order->streams.connection < 0 && parked.cell->start(spec, order->streams)) {
+  // While the front writes its record, all is made ready that runs nothing.
+  const bool is_ready = parked.cell && is_of_class(order->claim, parked.class_bytes) &&
+                        order->streams.connection < 0 &&
+                        parked.cell->get_ready(spec, order->streams);
+  switch (hear_front(connection.get())) {
+    case FrontsWord::go:
+      break;
+    case FrontsWord::end:
+      return {cancelled(call_id)};
+    case FrontsWord::none:
+      return {blocked(call_id, {Reason::unavailable, "the call was not let begin in time",
+                                "nothing was run; the disk of the state directory may be slow"})};
+  }
+  if (is_ready && parked.cell->start()) {
     Outcome outcome = parked.cell->run();
     return {std::move(outcome), std::move(parked.cell)};
   }
@@ -317,6 +350,7 @@ CellMaker::End CellMaker::park_and_answer(bool spare) {
   packet->fds.erase(packet->fds.begin());
   const Answer given = answer(post_, connection, *packet, std::move(parked));
   send_outcome(connection.get(), given.outcome);
+  wait_for_hang_up(connection.get());
   if (given.cell && !given.cell->end()) return End::unclean;
   sound = sound && given.cell && given.outcome.status != Status::killed &&
           given.outcome.status != Status::blocked && given.outcome.usage.final;

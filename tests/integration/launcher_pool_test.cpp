@@ -40,12 +40,40 @@ std::string say(const LauncherUnderTest& launcher, const CellSpec& spec,
   const auto kind = make_memory_file(class_bytes);
   const int fds[] = {claim->get(), kind->get()};
   EXPECT_TRUE(send_packet(connection.get(), PacketKind::claim, kHasClass, fds, PacketId{id}));
+  send_go(connection);
   const auto outcome = outcome_on(connection);
   return outcome ? outcome->output + outcome->message : "hung up";
 }
 
 std::string class_bytes(const CellSpec& spec, const std::string& tenant = "acme") {
   return *encode(Claim{.tenant = tenant, .spec = class_of(spec)});
+}
+
+TEST(LauncherPool, RunsNothingInAParkedCellBeforeTheFrontSaysSo) {
+  const LauncherUnderTest launcher(ceiling_with({.min = 1, .max = 1}));
+  const auto is_parked = [&] {
+    const auto status = ask_status(launcher.path());
+    return status && status->parked == 1;
+  };
+  ASSERT_EQ(run_cell_remotely(launcher.path(), "acme", shell("true"), {}).status, Status::success);
+  ASSERT_TRUE(eventually(is_parked));
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd output(ends[0]), write_end(ends[1]);
+  const CellSpec spec = shell("echo ran");
+  const CellStreams streams{.output = write_end.get()};
+  auto asked = ask_for_cell(launcher.path(), "acme", spec, streams);
+  ASSERT_TRUE(eventually([&] { return !is_parked(); })) << "it has the cell";
+  pollfd silent{.fd = output.get(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&silent, 1, 200), 0);
+  // Let go unused, the cell is not used for another call.
+  asked.reset();
+  ASSERT_TRUE(eventually(is_parked)) << "a new one";
+  EXPECT_EQ(::poll(&silent, 1, 0), 0);
+  // The twin.
+  asked = ask_for_cell(launcher.path(), "acme", spec, streams);
+  EXPECT_EQ(asked->run().output, "ran\n");
+  EXPECT_EQ(::poll(&silent, 1, 0), 1);
 }
 
 TEST(LauncherPool, GivesCallsOfOneClassCellsThatWereMadeAhead) {

@@ -160,6 +160,65 @@ TEST(LauncherCells, AreNotBegunForAFrontThatIsGone) {
   EXPECT_FALSE(std::filesystem::exists(directory / "ran"));
 }
 
+TEST(LauncherCells, RunNothingBeforeTheFrontSaysSo) {
+  const TempDir directory;
+  LauncherUnderTest launcher(ceiling_of("tools: {t: {needs: [p], run: [x], files: {write: [\"" +
+                                        directory.path() + ":/data\"]}}}\n"));
+  Claim claim{.tenant = "acme", .spec = shell("touch /data/ran")};
+  claim.spec.call_id = plain_claim().spec.call_id;
+  claim.spec.grants = {{.host = directory.path(), .inside = "/data", .write = true}};
+  enum { gone, shut, says_something_else };
+  for (const auto front : {gone, shut, says_something_else}) {
+    Fd connection = launcher.connect();
+    ask_only(connection, *encode(claim));
+    const auto accepted = next_packet(connection);
+    ASSERT_TRUE(accepted);
+    EXPECT_EQ(accepted->kind, PacketKind::accepted);
+    if (front == gone) continue;
+    if (front == shut) ASSERT_EQ(::shutdown(connection.get(), SHUT_WR), 0);
+    if (front == says_something_else)
+      ASSERT_TRUE(send_packet(connection.get(), PacketKind::hello, 0, {}));
+    const auto outcome = outcome_on(connection);
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->status, Status::killed);
+    EXPECT_EQ(outcome->reason, Reason::cancelled);
+    EXPECT_THAT(outcome->message, HasSubstr("before it began"));
+  }
+  auto asked = ask_for_cell(launcher.path(), "acme", claim.spec, {});
+  asked.reset();
+  // The twin.
+  claim.spec.command = {"touch", "/data/twin"};
+  EXPECT_EQ(run_cell_remotely(launcher.path(), "acme", claim.spec, {}).status, Status::success);
+  EXPECT_TRUE(std::filesystem::exists(directory / "twin"));
+  launcher.signal(SIGTERM);
+  EXPECT_EQ(launcher.wait(), 0) << "all of them have ended";
+  EXPECT_FALSE(std::filesystem::exists(directory / "ran"));
+}
+
+TEST(LauncherCells, ThatWereNotLetRunHaveNotRunWhenTheLauncherDies) {
+  LauncherUnderTest launcher(ceiling_of());
+  auto asked = ask_for_cell(launcher.path(), "acme", shell("true"), {});
+  launcher.signal(SIGKILL);
+  EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
+  const Outcome outcome = asked->run();
+  EXPECT_EQ(outcome.status, Status::blocked) << "it cannot have done anything";
+  EXPECT_EQ(outcome.reason, Reason::unavailable);
+}
+
+TEST(LauncherCells, ThatAreCancelledBeforeTheyAreLetRunDoNotRun) {
+  const LauncherUnderTest launcher(ceiling_of());
+  Pipe cancel, output;
+  const CellStreams streams{.output = output.write.get(), .cancel = cancel.read.get()};
+  auto asked = ask_for_cell(launcher.path(), "acme", shell("echo ran"), streams);
+  cancel.write.reset();
+  const Outcome outcome = asked->run();
+  EXPECT_EQ(outcome.status, Status::killed);
+  EXPECT_EQ(outcome.reason, Reason::cancelled);
+  EXPECT_THAT(outcome.message, HasSubstr("before it began"));
+  output.write.reset();
+  EXPECT_EQ(read_line(output.read), "") << "the end of the stream, and nothing before it";
+}
+
 TEST(LauncherCells, AreGoneWhenTheLauncherIsKilled) {
   const std::string word = unique_word();
   const auto before = traces(word);

@@ -145,6 +145,16 @@ TEST_P(Output, PastTheHardLimitEverythingIsKilled) {
   EXPECT_THAT(ran.err, HasSubstr("more than 1MB of output"));
 }
 
+// It has ended before anybody has looked at what it wrote.
+TEST_P(Output, PastTheHardLimitIsNoExcuseForAnyoneWhoWasQuick) {
+  const auto write = [](const char* bytes) {
+    return CellResult(cell({"--json", "--max-output", "1kB", "--max-output-hard", "10kB", "--",
+                            "head", "-c", bytes, "/dev/zero"}));
+  };
+  EXPECT_TRUE(killed_for(write("20000"), "output"));
+  EXPECT_EQ(write("10000").exit_code, 0) << "the twin";
+}
+
 TEST_P(Output, BothStreamsCountTogetherAgainstTheHardLimit) {
   const auto flood = [](const char* hard_limit) {
     std::vector<std::string> args = probe_grant();
