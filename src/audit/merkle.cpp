@@ -44,12 +44,7 @@ std::string to_hex(const Hash& hash) {
 }
 
 void append_hex(std::string& out, const Hash& hash) {
-  char digits[2 * sizeof(Hash)];
-  for (std::size_t i = 0; i < hash.size(); ++i) {
-    digits[2 * i] = "0123456789abcdef"[hash[i] >> 4];
-    digits[2 * i + 1] = "0123456789abcdef"[hash[i] & 0xF];
-  }
-  out.append(digits, sizeof(digits));
+  out.append(Sha256Text(hash).view());
 }
 
 std::optional<Hash> hash_from_hex(std::string_view text) {

@@ -6,7 +6,6 @@
 namespace sallyport {
 namespace {
 
-constexpr JsonKey kOwn[] = {"prev", "seq", "time"};
 constexpr std::size_t kUsualSize = 980;  // one of the small ones, which malloc is quick at
 
 }  // namespace
@@ -21,38 +20,23 @@ DraftRecord RecordBuilder::emptied(DraftRecord used) {
   return draft;
 }
 
-void RecordBuilder::add_own_before(std::string_view key) {
+void RecordBuilder::add_own() {
   std::string& text = draft_.text_;
-  for (; own_ < std::size(kOwn) && stands_before(kOwn[own_].text(), key); ++own_) {
-    object_.key(kOwn[own_]);
-    switch (own_) {
-      case 0:
-        draft_.prev_ = {text.size() + 1, 2 * sizeof(Hash)};
-        text.append(1, '"').append(2 * sizeof(Hash), '0').append(1, '"');
-        break;
-      case 1:
-        draft_.seq_ = {text.size(), 1};
-        text.push_back('0');
-        break;
-      default:
-        text.push_back('"');
-        append_time_text(text, wall_clock_us());
-        text.push_back('"');
-    }
+  object_.key(kOwn[own_]);
+  switch (own_++) {
+    case 0:
+      draft_.prev_ = {text.size() + 1, 2 * sizeof(Hash)};
+      text.append(1, '"').append(2 * sizeof(Hash), '0').append(1, '"');
+      break;
+    case 1:
+      draft_.seq_ = {text.size(), 1};
+      text.push_back('0');
+      break;
+    default:
+      text.push_back('"');
+      append_time_text(text, wall_clock_us());
+      text.push_back('"');
   }
-}
-
-void RecordBuilder::key(JsonKey key) {
-  add_own_before(key.text());
-  object_.key(key);
-}
-
-void RecordBuilder::text(JsonKey name, std::string_view value) {
-  key(name);
-  const std::size_t begin = draft_.text_.size() + 1;
-  append_canonical_text(draft_.text_, value);
-  if (DraftRecord::Part* const part = draft_.part_of(name.text()))
-    *part = {begin, draft_.text_.size() - 1 - begin};
 }
 
 void RecordBuilder::flag(JsonKey name, bool value) {

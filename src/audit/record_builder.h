@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,13 @@ class RecordBuilder {
 
   // Members in the rising order of their keys; `prev`, `seq` and `time` come by themselves. Throws
   // std::invalid_argument for another order, and for what is no JSON.
-  void text(JsonKey key, std::string_view value);
+  [[gnu::always_inline]] void text(JsonKey name, std::string_view value) {
+    key(name);
+    const std::size_t begin = draft_.text_.size() + 1;
+    append_canonical_text(draft_.text_, value);
+    if (DraftRecord::Part* const part = draft_.part_of(name.text()))
+      *part = {begin, draft_.text_.size() - 1 - begin};
+  }
   void flag(JsonKey key, bool value);
   void value(JsonKey key, const json::value& value);
   template <std::integral Number>
@@ -38,8 +45,18 @@ class RecordBuilder {
   [[nodiscard]] Result<DraftRecord> finish();
 
  private:
-  void key(JsonKey key);
-  void add_own_before(std::string_view key);
+  // Those of the log itself, in their order.
+  static constexpr JsonKey kOwn[] = {"prev", "seq", "time"};
+
+  [[gnu::always_inline]] void key(JsonKey key) {
+    add_own_before(key.text());
+    object_.key(key);
+  }
+  void add_own_before(std::string_view key) {
+    while (own_ < std::size(kOwn) && stands_before(kOwn[own_].text(), key))
+      add_own();
+  }
+  void add_own();
   [[nodiscard]] static DraftRecord emptied(DraftRecord used);
 
   DraftRecord draft_;

@@ -175,14 +175,6 @@ bool DraftRecord::find_parts() {
   return true;
 }
 
-DraftRecord::Part* DraftRecord::part_of(std::string_view key) {
-  if (key == "record") return &record_;
-  if (key == "call_id") return &call_id_;
-  if (key == "tenant") return &tenant_;
-  if (key == "writer") return &writer_;
-  return nullptr;
-}
-
 void DraftRecord::append_line(std::string& out, std::uint64_t seq, const Hash& prev) const {
   const std::string_view text = text_;
   const std::size_t prev_end = prev_.begin + prev_.size, seq_end = seq_.begin + seq_.size;

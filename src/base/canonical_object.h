@@ -24,9 +24,24 @@ class CanonicalObject {
 
   // The value is what is appended to `out` next. Keys have to come in rising order, and to be
   // plain; throws std::invalid_argument otherwise.
-  void key(JsonKey key);
-  void text(JsonKey key, std::string_view value);
-  void flag(JsonKey key, bool value);
+  [[gnu::always_inline]] void key(JsonKey key) {
+    // Two members of one name, or another order, would be another text of the same value.
+    if (!stands_before(std::string_view(out_).substr(last_, last_size_), key.text()) ||
+        !key.is_plain())
+      refuse();
+    const bool first = last_size_ == 0;
+    last_ = out_.size() + (first ? 1 : 2);
+    last_size_ = key.text().size();
+    key.append_to(out_, first);
+  }
+  void text(JsonKey name, std::string_view value) {
+    key(name);
+    append_canonical_text(out_, value);
+  }
+  void flag(JsonKey name, bool value) {
+    key(name);
+    out_.append(value ? "true" : "false");
+  }
   void value(JsonKey key, const json::value& value);
   template <std::integral Number>
     requires(!std::same_as<Number, bool>)
@@ -37,6 +52,8 @@ class CanonicalObject {
   void close() { out_.push_back('}'); }
 
  private:
+  [[noreturn]] static void refuse();
+
   std::string& out_;
   std::size_t last_ = 0, last_size_ = 0;  // the last key, as it stands in `out_`
 };

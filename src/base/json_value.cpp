@@ -53,12 +53,14 @@ bool is_plain_word(const char* text) {
 }
 
 bool is_plain(std::string_view text) {
-  std::size_t i = 0;
-  for (; text.size() - i >= kWord; i += kWord)
-    if (!is_plain_word(text.data() + i)) return false;
-  return std::ranges::none_of(text.substr(i), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
-  });
+  if (text.size() >= kWord) {
+    for (std::size_t i = 0; text.size() - i >= kWord; i += kWord)
+      if (!is_plain_word(text.data() + i)) return false;
+    // The rest, together with some that have been looked at.
+    return is_plain_word(text.data() + text.size() - kWord);
+  }
+  return std::ranges::none_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; });
 }
 
 // Writes a text with its quotes; `escape` writes a control character.

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/json.h"
 #include "base/json_key.h"
@@ -28,9 +29,19 @@ class ObjectText {
   explicit ObjectText(std::string& out) : out_(out) { out_.push_back('{'); }
 
   // The value is what is appended to out() next. Nobody looks whether a key comes twice.
-  void key(JsonKey key);
-  void text(JsonKey key, std::string_view value);
-  void flag(JsonKey key, bool value);
+  [[gnu::always_inline]] void key(JsonKey key) {
+    const bool first = std::exchange(empty_, false);
+    if (key.is_plain()) return key.append_to(out_, first);
+    append_escaped_key(key.text(), first);
+  }
+  void text(JsonKey name, std::string_view value) {
+    key(name);
+    append_json_text(out_, value);
+  }
+  void flag(JsonKey name, bool value) {
+    key(name);
+    out_.append(value ? "true" : "false");
+  }
   void value(JsonKey key, const json::value& value);
   template <std::integral Number>
     requires(!std::same_as<Number, bool>)
@@ -59,6 +70,8 @@ class ObjectText {
   [[nodiscard]] std::string& out() { return out_; }
 
  private:
+  void append_escaped_key(std::string_view key, bool first);
+
   std::string& out_;
   bool empty_ = true;
 };

@@ -110,13 +110,18 @@ Sha256 hmac_of(std::string_view key, std::string_view bytes) {
                         kBlock);
 }
 
+constexpr auto kDigitPairs = [] {
+  std::array<std::array<char, 2>, 256> pairs{};
+  for (std::size_t byte = 0; byte < pairs.size(); ++byte)
+    pairs[byte] = {"0123456789abcdef"[byte / 16], "0123456789abcdef"[byte % 16]};
+  return pairs;
+}();
+
 }  // namespace
 
 Sha256Text::Sha256Text(const Sha256& digest) {
-  for (std::size_t i = 0; i < digest.size(); ++i) {
-    digits_[2 * i] = "0123456789abcdef"[digest[i] >> 4];
-    digits_[2 * i + 1] = "0123456789abcdef"[digest[i] & 0xF];
-  }
+  for (std::size_t i = 0; i < digest.size(); ++i)
+    std::memcpy(&digits_[2 * i], kDigitPairs[digest[i]].data(), 2);
 }
 
 Sha256 sha256(std::string_view bytes) {

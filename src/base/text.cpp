@@ -93,7 +93,14 @@ Utf8Char first_utf8_char(std::string_view bytes) {
 bool is_utf8(std::string_view bytes) {
   constexpr std::uint64_t kHighBits = 0x8080808080808080;
   while (!bytes.empty()) {
-    std::uint64_t eight = 0;
+    std::uint64_t eight = 0, many[4];
+    if (bytes.size() >= sizeof(many)) {
+      std::memcpy(many, bytes.data(), sizeof(many));
+      if (((many[0] | many[1] | many[2] | many[3]) & kHighBits) == 0) {
+        bytes.remove_prefix(sizeof(many));
+        continue;
+      }
+    }
     if (bytes.size() >= sizeof(eight)) {
       std::memcpy(&eight, bytes.data(), sizeof(eight));
       if ((eight & kHighBits) == 0) {

@@ -20,8 +20,20 @@ std::string name(std::string_view text) {
   return to_utf8(text.substr(0, kLongestName));
 }
 
+// The same, mostly without a copy.
+void add_name(RecordBuilder& record, JsonKey key, std::string_view text) {
+  text = text.substr(0, kLongestName);
+  if (is_utf8(text))
+    record.text(key, text);
+  else
+    record.text(key, to_utf8(text));
+}
+
 void add_if_any(RecordBuilder& record, JsonKey key, std::string_view value) {
   if (!value.empty()) record.text(key, value);
+}
+void add_name_if_any(RecordBuilder& record, JsonKey key, std::string_view text) {
+  if (!text.empty()) add_name(record, key, text);
 }
 
 template <class List>
@@ -157,19 +169,20 @@ void add_refused_syscalls(const CallResult& result, RecordBuilder& record) {
 
 void add_stages(const Passage& passage, RecordBuilder& record) {
   CanonicalObject stages = record.object("stages");
+  std::string key;
   for (const Timing& stage : passage.stages)
-    stages.number(JsonKey::of(stage.step + "_us"), stage.microseconds);
+    stages.number(JsonKey::of(key.assign(stage.step).append("_us")), stage.microseconds);
   stages.close();
 }
 
 // Who called, at the beginning and the end of the keys.
 void add_caller(const Passage& passage, RecordBuilder& record) {
   record.text("call_id", passage.result.call_id);
-  record.text("caller", name(passage.request.caller));
+  add_name(record, "caller", passage.request.caller);
 }
 void add_tool(const Passage& passage, RecordBuilder& record) {
-  record.text("tool", name(passage.request.tool));
-  add_if_any(record, "trace", name(passage.request.trace));
+  add_name(record, "tool", passage.request.tool);
+  add_name_if_any(record, "trace", passage.request.trace);
 }
 
 // A record is made of many parts; what goes wrong in one of them refuses this call and no other.
@@ -192,7 +205,7 @@ Result<DraftRecord> intent_record(const Passage& passage, std::string_view write
     record.text("decision", "allowed");
     record.text("envelope", passage.envelope->hash);
     add_list_if_any(record, "grants", passage.tool->credentials);
-    add_if_any(record, "key", name(passage.request.key_id));
+    add_name_if_any(record, "key", passage.request.key_id);
     record.text("policy", passage.shared.rules.hash);
     record.text("record", "intent");
     record.text("tenant", passage.caller->tenant);
@@ -218,7 +231,7 @@ Result<DraftRecord> outcome_record(const Passage& passage, DraftRecord used) {
         if (passage.purpose == Passage::Purpose::dry_run) record.flag("dry_run", true);
         if (result.exit_code) record.number("exit_code", *result.exit_code);
         if (ran) add_findings(result, record);
-        add_if_any(record, "key", name(passage.request.key_id));
+        add_name_if_any(record, "key", passage.request.key_id);
         if (ran) add_layers(result, record);
         if (ran) add_list_if_any(record, "limits_hit", result.limits_hit);
         add_list_if_any(record, "missing", result.missing);
