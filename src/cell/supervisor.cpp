@@ -166,9 +166,11 @@ void Supervisor::take_output(StreamRelay& relay, Fd& tool_end) {
 // All writers are dead, so the streams end as soon as the pumps have carried the rest; unless
 // something is stuck. A pipe that only the dead have had needs no pump.
 void Supervisor::finish_output(StreamRelay& relay, Fd& tool_end) {
-  if (tool_end && ended_ && has_pipes_alone() && ::fcntl(tool_end.get(), F_SETFL, O_NONBLOCK) == 0)
-    relay.read_from(std::move(tool_end));
-  if (tool_end) relay.read_from(pumped(pump_from, tool_end));
+  if (tool_end) {
+    const bool by_ourselves =
+        ended_ && has_pipes_alone() && ::fcntl(tool_end.get(), F_SETFL, O_NONBLOCK) == 0;
+    relay.read_from(by_ourselves ? std::move(tool_end) : pumped(pump_from, tool_end));
+  }
   relay.finish(streams_.cancel, ended_ ? milliseconds(kGrace) : milliseconds(0));
 }
 
