@@ -198,7 +198,8 @@ TEST_P(WarmAttacks, NoInitHasAnythingOfAnEarlierCall) {
   EXPECT_TRUE(eventually([&] { return count_holding(service_, "sally-supervise", word) > 0; }))
       << "the twin: those who served them";
   EXPECT_TRUE(eventually([&] { return count_named(service_, "sallyport-init") >= 2; }));
-  EXPECT_EQ(count_holding(service_, "sallyport-init", word), 0U);
+  // A cell that is being made has it still, and no tool yet; one that waits would keep it.
+  EXPECT_TRUE(eventually([&] { return count_holding(service_, "sallyport-init", word) == 0; }));
 }
 
 TEST_P(WarmAttacks, CopiesAreDifferentFromEachOther) {
