@@ -89,8 +89,10 @@ std::unexpected<Error> broken(std::string message) {
 // A socket that gives up at a point in time.
 class Conversation {
  public:
-  explicit Conversation(std::chrono::milliseconds deadline)
-      : deadline_ns_(monotonic_ns() + std::chrono::nanoseconds(deadline).count()) {}
+  explicit Conversation(const HttpFetch& request)
+      : deadline_ns_(monotonic_ns() + std::chrono::nanoseconds(request.deadline).count()),
+        stop_(request.stop),
+        on_stop_(request.on_stop) {}
 
   Result<void> dial(const std::vector<SocketAddress>& addresses) {
     int error = 0;
@@ -152,14 +154,21 @@ class Conversation {
     for (;;) {
       const std::int64_t left = deadline_ns_ - monotonic_ns();
       if (left <= 0) return broken("there was no answer in time");
-      pollfd waiting{socket_.get(), events, 0};
-      const int ready = ::poll(&waiting, 1, static_cast<int>(left / 1'000'000 + 1));
-      if (ready > 0) return {};
+      pollfd waiting[] = {{socket_.get(), events, 0}, {stop_, POLLIN, 0}};
+      const int ready = ::poll(waiting, 2, static_cast<int>(left / 1'000'000 + 1));
       if (ready < 0 && errno != EINTR) return broken(std::string("poll: ") + std::strerror(errno));
+      if (ready <= 0) continue;
+      if (waiting[1].revents != 0) {
+        stop_ = -1;
+        if (on_stop_) on_stop_();
+      }
+      if (waiting[0].revents != 0) return {};
     }
   }
 
   std::int64_t deadline_ns_;
+  int stop_;  // negative: not looked at, by poll() either
+  std::function<void()> on_stop_;
   Fd socket_;
 };
 
@@ -235,11 +244,15 @@ Result<HttpReply> receive_head(Conversation& peer, std::string& bytes) {
   }
 }
 
-Result<void> receive_chunks(Conversation& peer, std::string bytes, std::size_t most,
+Result<void> receive_chunks(Conversation& peer, std::string bytes, const HttpFetch& request,
                             std::string& body) {
-  ChunkedDecoder decoder(most, ChunkedDecoder::Trailers::drop);
+  ChunkedDecoder decoder(request.most_bytes, ChunkedDecoder::Trailers::drop);
   for (;;) {
     decoder.feed(bytes, body);
+    if (request.on_piece && !body.empty()) {
+      request.on_piece(body);
+      body.clear();
+    }
     if (decoder.done()) return {};
     if (decoder.refusal().status != 0)
       return broken("the body of the answer is broken or too long");
@@ -258,7 +271,7 @@ Result<void> receive_body(Conversation& peer, std::string bytes, const HttpFetch
   if (!coding.empty()) {
     if (!equal_ignoring_case(coding, "chunked") || !length_text.empty())
       return broken("the answer has a body of an unknown form");
-    return receive_chunks(peer, std::move(bytes), request.most_bytes, reply.body);
+    return receive_chunks(peer, std::move(bytes), request, reply.body);
   }
   std::optional<std::uint64_t> length;
   if (!length_text.empty()) {
@@ -302,7 +315,7 @@ Result<HttpReply> fetch(const HttpFetch& request) {
   const auto bytes = request_bytes(request, *url);
   if (!bytes) return std::unexpected(bytes.error());
 
-  Conversation peer(request.deadline);
+  Conversation peer(request);
   if (auto dialled = peer.dial(*addresses); !dialled) return std::unexpected(dialled.error());
   if (auto sent = peer.send(*bytes); !sent) return std::unexpected(sent.error());
   std::string received;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,14 @@ struct HttpFetch {
   std::string type = "application/json";           // of the body, where there is one
   std::chrono::milliseconds deadline{5000};        // for all of it, from the first step to the last
   std::size_t most_bytes = std::size_t{16} << 20;  // of the answer's body
+
+  // For an answer that comes bit by bit (chunked): where it goes as it comes, and not into the
+  // reply. Nothing: it is kept there.
+  std::function<void(std::string_view)> on_piece = {};
+  // When this descriptor becomes readable while the answer is waited for, on_stop is called, once;
+  // the answer is still waited for.
+  int stop = -1;
+  std::function<void()> on_stop = {};
 };
 
 struct HttpReply {

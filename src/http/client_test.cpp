@@ -88,6 +88,45 @@ TEST(HttpClient, TakesNoLongerBodyThanItWasTold) {
   EXPECT_TRUE(fetch_answer("HTTP/1.1 200 OK\r\n\r\n" + body.substr(1)));
 }
 
+TEST(HttpClient, GivesAStreamOnAsItComes) {
+  const LoopbackServer server([](const std::string&) {
+    return "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
+  });
+  std::string pieces;
+  HttpFetch request{.url = server.url("/")};
+  request.on_piece = [&](std::string_view piece) { pieces.append(piece); };
+  const auto reply = fetch(request);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(pieces, "abcde");
+  EXPECT_EQ(reply->body, "");
+}
+
+TEST(HttpClient, AStopIsToldOnceAndTheAnswerStillWaitedFor) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Fd stop(ends[0]), stopper(ends[1]);
+  ASSERT_EQ(::write(stopper.get(), "x", 1), 1);
+  std::mutex mutex;
+  std::condition_variable wake;
+  int told = 0;
+  const LoopbackServer server([&](const std::string&) {
+    std::unique_lock lock(mutex);
+    wake.wait(lock, [&] { return told > 0; });
+    return plain("the end");
+  });
+  HttpFetch request{.url = server.url("/")};
+  request.stop = stop.get();
+  request.on_stop = [&] {
+    const std::lock_guard lock(mutex);
+    ++told;
+    wake.notify_all();
+  };
+  const auto reply = fetch(request);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(reply->body, "the end");
+  EXPECT_EQ(told, 1);
+}
+
 TEST(HttpClient, GivesUpAtItsDeadline) {
   std::mutex mutex;
   std::condition_variable wake;

@@ -1,58 +1,23 @@
 #include "door/cli/call_command.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 
 #include "access/state_directory.h"
-#include "base/glob.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "door/cli/call_files.h"
 #include "door/cli/call_options.h"
 #include "door/cli/call_via.h"
 #include "door/cli/problem.h"
 #include "door/cli/process.h"
-#include "door/cli/put_file.h"
+#include "door/cli/tell_end.h"
 #include "policy/rules.h"
 #include "sallyport/boundary.h"
 
 namespace sallyport {
 namespace {
-
-// A request is made in memory; what does not fit belongs into a directory that the policy grants.
-constexpr std::size_t kMostInput = std::size_t{64} << 20;
-
-Result<std::string> read_all(int fd, const std::string& what) {
-  std::string text;
-  char block[1 << 16];
-  for (;;) {
-    const ssize_t size = ::read(fd, block, sizeof(block));
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return fail(Reason::argument, what + " cannot be read: " + std::strerror(errno));
-    if (size == 0) return text;
-    if (text.size() + static_cast<std::size_t>(size) > kMostInput)
-      return fail(Reason::argument, what + " is larger than " + to_text(ByteSize{kMostInput}),
-                  "large files belong into a directory that the policy grants");
-    text.append(block, static_cast<std::size_t>(size));
-  }
-}
-
-Result<CallFile> read_input(const InputFile& input) {
-  const Fd file(::open(input.host.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  struct stat status{};
-  if (!file || ::fstat(file.get(), &status) != 0)
-    return fail(Reason::argument,
-                quoted(input.host) + " cannot be opened: " + std::strerror(errno));
-  if (!S_ISREG(status.st_mode))
-    return fail(Reason::argument, quoted(input.host) + " is not a regular file");
-  auto content = read_all(file.get(), quoted(input.host));
-  if (!content) return std::unexpected(content.error());
-  return CallFile{input.name, std::move(*content)};
-}
 
 bool wants_text(const Tool* tool, const std::string& name) {
   const Argument* argument = tool != nullptr ? tool->find_argument(name) : nullptr;
@@ -66,7 +31,7 @@ Result<json::object> make_arguments(const CallCommand& command, const Rules& rul
   if (command.arguments_json) {
     std::string text = *command.arguments_json;
     if (text.starts_with('@')) {
-      auto file = read_input({.host = text.substr(1), .name = {}, .content = {}});
+      auto file = read_call_file({.host = text.substr(1), .name = {}, .content = {}});
       if (!file) return std::unexpected(file.error());
       text = std::move(file->content);
     }
@@ -102,35 +67,16 @@ Result<CallRequest> make_request(const CallCommand& command, const Rules& rules)
   if (!arguments) return std::unexpected(arguments.error());
   request.arguments = std::move(*arguments);
   for (const InputFile& input : command.inputs) {
-    auto file = read_input(input);
+    auto file = read_call_file(input);
     if (!file) return std::unexpected(file.error());
     request.files.push_back(std::move(*file));
   }
   if (command.read_stdin) {
-    auto input = read_all(STDIN_FILENO, "standard input");
+    auto input = read_standard_input();
     if (!input) return std::unexpected(input.error());
     request.input = std::move(*input);
   }
   return request;
-}
-
-// Puts what came back into the current directory, as far as it was asked for with --out: what the
-// tool collects by itself must not reach files that nobody named. Never over a file that is there.
-bool put_files(const CallCommand& command, CallResult& result) {
-  const Fd here(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  bool all = true;
-  for (const auto& [name, content] : result.collected) {
-    const auto matches = [&name](const std::string& text) {
-      const auto glob = Glob::parse(text);
-      return glob && glob->matches(name);
-    };
-    if (std::ranges::none_of(command.request.collect, matches)) continue;
-    const auto put = put_new_file(here.get(), name, content);
-    if (put) continue;
-    result.findings.push_back({"not_exported", name, put.error().message});
-    all = false;
-  }
-  return all;
 }
 
 // What a person at a terminal wants to see: the tool's output as it is, and ours on stderr.
@@ -142,17 +88,7 @@ void tell(const CallResult& result) {
   if (whole_line && !output.empty() && !output.ends_with('\n')) output.push_back('\n');
   (void)write_all(STDOUT_FILENO, output);
   (void)write_all(STDERR_FILENO, result.error);
-  if (!result.message.empty()) {
-    const std::string rule = result.rule.empty() ? "" : " (" + result.rule + ")";
-    const std::string reason = result.reason == Reason::none
-                                   ? ""
-                                   : std::string(name_of(result.status)) + ", " +
-                                         std::string(name_of(result.reason)) + ": ";
-    say(reason + result.message + rule);
-  }
-  if (!result.hint.empty()) say("hint: " + result.hint);
-  for (const Finding& finding : result.findings)
-    say(finding.kind + ": " + finding.path + ": " + finding.why);
+  tell_end(result);
 }
 
 // The result of a call that did not reach the first gate.
@@ -176,7 +112,7 @@ int print_object(const json::object& object) {
 }
 
 int finish(const CallCommand& command, CallResult& result, const std::string& text) {
-  const bool put = put_files(command, result);
+  const bool put = put_files(command.request.collect, result);
   if (command.json) {
     if (!write_all(STDOUT_FILENO, text)) return kCouldNotStart;
   } else {

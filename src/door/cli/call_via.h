@@ -16,7 +16,4 @@ struct ServiceAnswer {
 };
 [[nodiscard]] Result<ServiceAnswer> call_service(const CallCommand& command, CallRequest request);
 
-// The answer of a service as a result, as far as a person is told of it.
-[[nodiscard]] Result<CallResult> read_result(std::string_view body);
-
 }  // namespace sallyport

@@ -21,6 +21,7 @@ constexpr std::string_view kLimits = "Limits";
 constexpr std::string_view kIsolation = "Isolation";
 constexpr std::string_view kNetwork = "Network";
 constexpr std::string_view kOutput = "Output";
+constexpr std::string_view kService = "Service";
 
 // A person at a shell may install packages with it.
 constexpr unsigned kRequestsOfARun = 1000;
@@ -176,7 +177,9 @@ constexpr Option<RunRequest> kRunOptions[] = {
      limit<&Limits::max_output_hard, size<1_B>>, preset<&Limits::max_output_hard>},
     {"io", "RATE", kLimits, "Disk bandwidth each way, such as 20MB/s.",
      limit<&Limits::io, parse_rate_limit>,
-     [](const RunRequest&) { return std::string("unlimited"); }},
+     [](const RunRequest& request) {
+       return request.spec.limits.io ? to_text(*request.spec.limits.io) : "unlimited";
+     }},
 
     {"net", "HOST[:PORT][,WORD...]", kNetwork,
      "A host that it may reach, by name; *.HOST for all names below one. Over https at 443, unless "
@@ -225,6 +228,22 @@ constexpr Option<RunRequest> kRunOptions[] = {
        return store(request.spec.warm.interpreter, parse_ahead(text));
      }},
 
+    {"via", "SOCKET|URL", kService,
+     "Have the service that listens there run the command, in a cell of its pool: the path of its "
+     "unix socket, or http://ADDRESS:PORT. Who asks, says the key in SALLYPORT_KEY; what may run, "
+     "and what it sees, says the service's policy. Of the options here, those under Limits (only "
+     "tighter than the policy's), --in, --out, --stdin and those of the result go with it.",
+     [](RunRequest& request, std::string_view text) {
+       request.via = text;
+       return Result<void>();
+     }},
+    {"tool", "NAME", kService,
+     "Which tool of the service runs the command, where it has several with `use: run_command`.",
+     [](RunRequest& request, std::string_view text) {
+       request.tool = text;
+       return Result<void>();
+     }},
+
     {"json", "", kOutput, "Print only the result, as JSON, with the output in it.",
      turn_on<&RunRequest::json>},
     {"result-file", "FILE", kOutput, "Write the result there, and let the output stream as usual.",
@@ -250,6 +269,30 @@ Result<void> settle_output_limits(Limits& limits, bool kept_was_given) {
                 "raise --max-output-hard too, or lower --max-output");
   }
   limits.max_output = limits.max_output_hard;
+  return {};
+}
+
+constexpr std::string_view kGoWithVia[] = {"via",   "tool", "in",         "out",
+                                           "stdin", "json", "result-file"};
+
+// A service has its own rules for what a command sees; what would be left out is refused.
+Result<void> settle_via(RunRequest& request, const ParsedOptions& parsed) {
+  if (request.via.empty()) {
+    if (request.tool.empty()) return {};
+    return fail(Reason::argument, "--tool is the tool of a service, and --via is missing");
+  }
+  for (const std::string_view name : parsed.given) {
+    const auto row = std::ranges::find(kRunOptions, name, &Option<RunRequest>::name);
+    if (row->group == kLimits) {
+      std::string key(name);
+      std::ranges::replace(key, '-', '_');
+      request.asked_limits[key] = row->preset(request);
+    } else if (std::ranges::find(kGoWithVia, name) == std::end(kGoWithVia)) {
+      return fail(Reason::argument, "--" + std::string(name) + " does not go with --via",
+                  "what the command sees is for the service's policy to say (`files`, `network`, "
+                  "`environment` of the tool); --in takes files along");
+    }
+  }
   return {};
 }
 
@@ -279,6 +322,7 @@ Result<RunRequest> parse_run(std::span<const char* const> words) {
     return fail(Reason::argument, "the command is an empty word", "write the name of a program");
   auto settled = settle_output_limits(request.spec.limits, parsed->has("max-output"));
   if (!settled) return std::unexpected(std::move(settled.error()));
+  if (auto via = settle_via(request, *parsed); !via) return std::unexpected(std::move(via.error()));
   return request;
 }
 
@@ -328,6 +372,8 @@ Examples
     sallyport run --json --in plot.py --in data.csv --out '*.png' -- python3 plot.py data.csv
   Fetch from one host, and from no other:
     sallyport run --net example.com -- curl -sS https://example.com/
+  In a cell that a service has ready, under its policy:
+    sallyport run --via /run/sallyport/sock -- ls -l
 )";
 }
 

@@ -1,6 +1,7 @@
 // The command line of `sallyport run`.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,7 +22,10 @@ struct RunRequest {
   bool timings = false;                    // show how long each step of the launch took
   bool verbose = false;                    // say on stderr what the cell has
   std::optional<std::string> result_file;  // write the result there
-  bool help = false;                       // print help_text() and do nothing else
+  std::string via;                         // the service whose cell it is; empty: one of our own
+  std::string tool;                        // ... and its tool; empty: the one that runs commands
+  std::map<std::string, std::string> asked_limits;  // those that were given, as a policy names them
+  bool help = false;                                // print help_text() and do nothing else
 };
 
 // Reads the words behind `sallyport run`. An error has the reason `argument`, names the option and

@@ -388,6 +388,32 @@ TEST(RunOptions, HelpShowsEveryOptionLayerExitCodeAndDefaultInHundredColumns) {
     EXPECT_LE(line.size(), 100u) << line;
 }
 
+TEST(RunOptions, AServiceIsAskedForTheLimitsThatWereGiven) {
+  const Words words = {
+      "--via", "/run/sock", "--tool", "shell",        "--timeout", "2s", "--max-output",
+      "5kB",   "--io",      "20MB/s", "--open-files", "9",         "ls"};
+  const auto request = parse_run(words);
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request->via, "/run/sock");
+  EXPECT_EQ(request->tool, "shell");
+  const std::map<std::string, std::string> limits = {
+      {"timeout", "2s"}, {"max_output", "5kB"}, {"io", "20MB/s"}, {"open_files", "9"}};
+  EXPECT_EQ(request->asked_limits, limits);
+  EXPECT_TRUE(parse_run(Words{"--timeout", "2s", "ls"})->asked_limits.empty());
+}
+
+TEST(RunOptions, WhatAServiceWouldLeaveOutIsRefused) {
+  for (const char* option :
+       {"--read=/a", "--write=/a", "--write-mode=copy", "--root=/a", "--cwd=/tmp",
+        "--net=a.example", "--requests=3", "--env=A=b", "--hostname=h", "--syscalls=build",
+        "--require=net", "--ahead=cell", "--timings", "--verbose"}) {
+    const auto request = parse_run(Words{"--via", "/run/sock", option, "ls"});
+    ASSERT_FALSE(request) << option;
+    EXPECT_NE(request.error().message.find("--via"), std::string::npos) << option;
+  }
+  EXPECT_FALSE(parse_run(Words{"--tool", "shell", "ls"}));
+}
+
 // The examples in the help are the first thing that people copy.
 TEST(RunOptions, TheExamplesInTheHelpAreRead) {
   const std::string help = help_text();
@@ -408,7 +434,7 @@ TEST(RunOptions, TheExamplesInTheHelpAreRead) {
     EXPECT_TRUE(result.has_value()) << result.error().message;
     ++count;
   }
-  EXPECT_EQ(count, 4);
+  EXPECT_EQ(count, 5);
 }
 
 }  // namespace

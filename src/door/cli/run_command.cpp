@@ -12,8 +12,11 @@
 #include "base/text.h"
 #include "cell/parked.h"
 #include "cell/result_json.h"
+#include "door/cli/call_files.h"
 #include "door/cli/options.h"
 #include "door/cli/process.h"
+#include "door/cli/run_via.h"
+#include "door/cli/tell_end.h"
 #include "egress/child.h"
 #include "kernel/syscalls.h"
 
@@ -82,6 +85,31 @@ Result<Fd> open_result_file(const std::string& path) {
   return file;
 }
 
+// The result as JSON, where it was asked for.
+bool write_result(const RunRequest& request, const Fd& file, const std::string& text) {
+  if (request.json && !write_all(STDOUT_FILENO, text)) return false;
+  if (file && !write_all(file.get(), text)) {
+    say("the result file could not be written");
+    return false;
+  }
+  return true;
+}
+
+int run_in_service(const RunRequest& request, const Fd& result_file) {
+  Fd cancel = catch_signals();
+  auto answer = run_via(request, cancel.get());
+  release_signals(std::move(cancel));
+  if (!answer) {
+    print_error(answer.error());
+    return kCouldNotStart;
+  }
+  const bool put = put_files(request.spec.outputs, answer->result);
+  if (!write_result(request, result_file, answer->text + "\n")) return kCouldNotStart;
+  if (!request.json) tell_end(answer->result);
+  const int code = exit_code_of(answer->result);
+  return code == 0 && !put ? 1 : code;
+}
+
 }  // namespace
 
 int run_command(std::span<const char* const> words) {
@@ -109,6 +137,8 @@ int run_command(std::span<const char* const> words) {
     result_file = std::move(*opened);
   }
 
+  if (!request->via.empty()) return run_in_service(*request, result_file);
+
   std::optional<EgressChild> egress;
   if (!request->spec.network.allow.empty()) {
     auto started = EgressChild::start("/proc/self/exe");
@@ -130,14 +160,9 @@ int run_command(std::span<const char* const> words) {
       request->ahead ? run_parked_cell(request->spec, streams) : run_cell(request->spec, streams);
   release_signals(std::move(cancel));
 
-  if (request->json || result_file) {
-    const std::string text = result_json(outcome) + "\n";
-    if (request->json && !write_all(STDOUT_FILENO, text)) return kCouldNotStart;
-    if (result_file && !write_all(result_file.get(), text)) {
-      say("the result file could not be written");
-      return kCouldNotStart;
-    }
-  }
+  if ((request->json || result_file) &&
+      !write_result(*request, result_file, result_json(outcome) + "\n"))
+    return kCouldNotStart;
   if (!request->json) explain(*request, outcome);
   if (request->timings) print_timings(outcome);
   return exit_code_of(outcome);

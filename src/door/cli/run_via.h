@@ -1,0 +1,21 @@
+// `sallyport run --via`: the command as a call of a service's tool, in a cell of its pool. The call
+// passes the gates like any other. Nothing of the client enters but what it sends: the service gets
+// no path, no descriptor and no right of whoever asks, only the bytes of --in and --stdin.
+#pragma once
+
+#include "door/cli/options.h"
+#include "sallyport/call.h"
+
+namespace sallyport {
+
+struct ViaAnswer {
+  CallResult result;
+  std::string text;  // the whole of it, as the service wrote it
+};
+
+// Runs it and waits for its end. What it writes goes to our own streams as it comes, unless the
+// result alone is wanted (--json). When `cancel` becomes readable, everything that it runs is
+// killed. An error: the service does not answer, does not know the key, or has no such tool.
+[[nodiscard]] Result<ViaAnswer> run_via(const RunRequest& request, int cancel);
+
+}  // namespace sallyport
