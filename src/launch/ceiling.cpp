@@ -5,6 +5,7 @@
 
 #include "base/glob.h"
 #include "base/text.h"
+#include "launch/expected_classes.h"
 #include "policy/limit_value.h"
 #include "policy/network_access.h"
 #include "tool/cell_call.h"
@@ -238,6 +239,7 @@ Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string progra
     if (const Warmth warm = warmth_of(tool); warm != Warmth{}) ceiling.warm.push_back(warm);
     profiles.insert(tool.syscalls.empty() ? CellSpec{}.syscalls : tool.syscalls);
   }
+  ceiling.expected = expected_classes(rules, ceiling.program);
   ceiling.profiles.assign(profiles.begin(), profiles.end());
   for (const auto& [name, tenant] : rules.tenants)
     tenants.insert(name);

@@ -34,6 +34,7 @@ struct LaunchCeiling {
   std::size_t cells = 256;               // that run at once
   PoolRules pool;                        // of those that are made ahead of need
   std::vector<Warmth> warm;              // interpreters of the tools, with their modules
+  std::vector<std::string> expected;     // classes of which cells wait from the beginning, encoded
 };
 
 // `uids` is divided among the tenants of the policy. An error: it is too small for them.

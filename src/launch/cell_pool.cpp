@@ -46,6 +46,14 @@ std::optional<CellPool::WaitingClaim> CellPool::add(WaitingClaim claim, Clock::t
   return std::nullopt;
 }
 
+void CellPool::expect(const PacketId& id, Fd bytes, Clock::time_point now) {
+  if (classes_.size() >= kMostClasses || classes_.contains(id)) return;
+  Class& made = classes_[id];
+  made.bytes = std::move(bytes);
+  made.want = settings_.min;
+  made.used = made.not_before = now;
+}
+
 // Not one that somebody waits for.
 bool CellPool::forget_oldest_class() {
   auto oldest = classes_.end();

@@ -63,6 +63,9 @@ class CellPool {
   // that somebody waits for, the claim comes back.
   [[nodiscard]] std::optional<WaitingClaim> add(WaitingClaim claim, Clock::time_point now);
 
+  // A class that has had no claim yet, and of which `min` are to wait; not if there are too many.
+  void expect(const PacketId& id, Fd bytes, Clock::time_point now);
+
   // The next claim that has a cell, oldest first.
   [[nodiscard]] std::optional<HandOver> next_hand_over(Clock::time_point now);
   // The next cell to make, if one is to be made now: for the oldest claim first, then ahead of

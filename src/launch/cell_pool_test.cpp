@@ -406,6 +406,27 @@ TEST(CellPools, LeaveTheProcessorsToCallsAsLongAsEnoughWait) {
   }
 }
 
+TEST(CellPools, HaveCellsOfExpectedClassesBeforeTheFirstClaim) {
+  Pool pool({.min = 2, .max = 8});
+  const auto null = [] { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); };
+  pool.pool.expect(Pool::id(1), null(), pool.now);
+  pool.pool.expect(Pool::id(1), null(), pool.now);
+  pool.settle();
+  EXPECT_EQ(pool.pool.status().parked, 2U);
+  EXPECT_TRUE(pool.claim(1));
+  EXPECT_THAT(pool.hand_over(), SizeIs(1));
+  EXPECT_EQ(pool.pool.status().hits, 1U);
+  EXPECT_EQ(pool.pool.status().misses, 0U);
+  // However long nobody calls.
+  pool.now += 24h;
+  EXPECT_THAT(pool.pool.surplus(pool.now), IsEmpty());
+  pool.settle();
+  EXPECT_EQ(pool.pool.status().parked, 2U);
+  for (unsigned kind = 2; kind < 100; ++kind)
+    pool.pool.expect(Pool::id(kind), null(), pool.now);
+  EXPECT_EQ(pool.pool.status().classes, 64U);
+}
+
 TEST(CellPools, ForgetClaimsInAChild) {
   Pool pool;
   pool.claim(1);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "kernel/cgroup.h"
+#include "kernel/memory_file.h"
 #include "launch/pool_status.h"
 
 namespace sallyport {
@@ -65,6 +66,9 @@ class LauncherLoop {
         pool_(settings_.ceiling.pool, builders_for(std::thread::hardware_concurrency())) {
     watch(signals_.get());
     watch(settings_.listener.get());
+    for (const std::string& bytes : settings_.ceiling.expected)
+      if (auto file = make_memory_file(bytes))
+        pool_.expect(id_of(bytes), std::move(*file), Clock::now());
   }
 
   void run() {

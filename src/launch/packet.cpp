@@ -2,8 +2,11 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+
+#include "base/sha256.h"
 
 namespace sallyport {
 namespace {
@@ -51,6 +54,13 @@ bool is_whole(const Header& header, std::size_t fds) {
 }
 
 }  // namespace
+
+PacketId id_of(std::string_view bytes) {
+  const Sha256 digest = sha256(bytes);
+  PacketId id;
+  std::copy_n(digest.begin(), id.size(), id.begin());
+  return id;
+}
 
 Sys<void> send_packet(int socket, PacketKind kind, std::uint8_t flags, std::span<const int> fds,
                       const PacketId& id, std::uint16_t size) {

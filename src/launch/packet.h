@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -73,6 +74,7 @@ inline constexpr std::uint64_t kPacketUnit = 65536;
 
 // A part of a digest: of a class of cells, or of a template.
 using PacketId = std::array<std::uint8_t, 16>;
+[[nodiscard]] PacketId id_of(std::string_view bytes);
 
 struct Packet {
   PacketKind kind{};

@@ -12,7 +12,6 @@
 #include <mutex>
 
 #include "base/call_id.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "cell/late.h"
 #include "cell/run.h"
@@ -79,9 +78,7 @@ KnownClass known_class(const std::string& tenant, const CellSpec& spec) {
   static std::map<PacketId, std::shared_ptr<const Fd>> files;
   const auto bytes = encode(Claim{.tenant = tenant, .spec = class_of(spec)});
   if (!bytes) return {};
-  const Sha256 digest = sha256(*bytes);
-  KnownClass known;
-  std::copy_n(digest.begin(), known.id.size(), known.id.begin());
+  KnownClass known{.id = id_of(*bytes), .bytes = {}};
   const std::scoped_lock lock(mutex);
   if (const auto at = files.find(known.id); at != files.end()) {
     known.bytes = at->second;

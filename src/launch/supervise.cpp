@@ -241,10 +241,7 @@ PacketId template_of(const CellSpec& spec) {
   std::string text = spec.root + '\0' + spec.syscalls;
   for (const std::string& module : spec.warm.preload)
     text.append(1, '\0').append(module);
-  const Sha256 digest = sha256(text);
-  PacketId id;
-  std::copy_n(digest.begin(), id.size(), id.begin());
-  return id;
+  return id_of(text);
 }
 
 // Makes cells of one class, one after the other: what they share is made once, and so is this

@@ -54,7 +54,7 @@ std::optional<unsigned> read_parked(const Spot& at) {
 
 constexpr std::string_view kParkedValue = R"({"type": "integer", "minimum": 0, "maximum": 4096})";
 constexpr Field<PoolRules> kPool[] = {
-    {"min", kParkedValue, "So many cells of a class stay ready, once it had a call; 0.",
+    {"min", kParkedValue, "So many cells of a class are ready from the beginning, and stay so; 0.",
      into<&PoolRules::min, read_parked>},
     {"max", kParkedValue, "Never more of a class; 32. 0: every cell is made for its call.",
      into<&PoolRules::max, read_parked>},

@@ -283,7 +283,7 @@ struct AuditRules {
 
 // Cells that are made before their calls come, for each class of them (see launch/cell_pool.h).
 struct PoolRules {
-  unsigned min = 0;         // kept ready for as long as the service runs, once there was a call
+  unsigned min = 0;         // kept ready for as long as the service runs
   unsigned max = 32;        // never more than this; 0: nothing is made ahead of need
   ByteSize memory = 1_GiB;  // of all cells that wait, of all classes
   Duration idle = std::chrono::seconds{60};  // without a call, until the spare ones go

@@ -295,6 +295,10 @@ std::vector<std::string> own_command(std::string_view work) {
   return {std::string(kProgramInside), "in-cell", std::string(work)};
 }
 
+void add_program(const std::string& program, CellSpec& spec) {
+  spec.grants.push_back({.host = program, .inside = std::string(kProgramInside), .write = false});
+}
+
 Result<void> add_own_program(const ToolCall& call, std::string_view work, std::string order,
                              CellSpec& spec) {
   if (call.request.input || !call.request.files.empty() || !call.request.collect.empty())
@@ -303,31 +307,32 @@ Result<void> add_own_program(const ToolCall& call, std::string_view work, std::s
   if (call.program.empty())
     return fail(Reason::unavailable, "the sallyport program, which this tool runs, is not known",
                 "name it in BoundaryOptions::program");
-  spec.grants.push_back(
-      {.host = call.program, .inside = std::string(kProgramInside), .write = false});
+  add_program(call.program, spec);
   spec.command = own_command(work);
   spec.input = std::move(order);
   return {};
 }
 
+// The tool's places, in the order in which the program is told of them.
+template <class Use>
+void each_place(const FileRules& files, FileAction action, Use use) {
+  const bool writes = action == FileAction::write || action == FileAction::edit;
+  if (!writes)
+    for (const FileRule& rule : files.read)
+      use(rule, false);
+  for (const FileRule& rule : files.write)
+    use(rule, writes);
+}
+
 Result<void> add_file_work(const ToolCall& call, FileAction action, CellSpec& spec) {
   auto order = make_order(call, action);
   if (!order) return std::unexpected(std::move(order.error()));
-  const FileRules& files = call.tool.files;
-  const auto add = [&](const std::vector<FileRule>& rules, bool write) {
-    for (const FileRule& rule : rules) {
-      add_grant(spec, rule, write);
-      order->places.push_back({.inside = rule.inside,
-                               .names = rule.names ? rule.names_text : std::string(),
-                               .host = rule.host});
-    }
-  };
-  if (action == FileAction::write || action == FileAction::edit) {
-    add(files.write, true);
-  } else {
-    add(files.read, false);
-    add(files.write, false);
-  }
+  each_place(call.tool.files, action, [&](const FileRule& rule, bool write) {
+    add_grant(spec, rule, write);
+    order->places.push_back({.inside = rule.inside,
+                             .names = rule.names ? rule.names_text : std::string(),
+                             .host = rule.host});
+  });
   return add_own_program(call, name_of(action), to_text(*order), spec);
 }
 
@@ -364,6 +369,22 @@ Result<void> add_input(const ToolCall& call, CellSpec& spec) {
     spec.input = canonical_json(call.arguments) + "\n";
   else if (call.request.input)
     spec.input = call.request.input;
+  return {};
+}
+
+// What does not depend on the one call, beside grants.
+Result<void> add_rules(const Tool& tool, const Limits& limits, CellSpec& spec) {
+  spec.warm = warmth_of(tool);
+  spec.use_stdin = spec.input.has_value();
+  spec.write_mode = tool.files.write_mode;
+  if (!tool.syscalls.empty()) spec.syscalls = tool.syscalls;
+  for (const std::string& text : tool.require) {
+    auto requirement = parse_requirement(text);
+    if (!requirement) return std::unexpected(std::move(requirement.error()));
+    spec.requirements.push_back(std::move(*requirement));
+  }
+  spec.limits = limits;
+  spec.limits.max_output = captured_output(tool, limits);
   return {};
 }
 
@@ -412,17 +433,28 @@ Result<CellSpec> make_cell_spec(const ToolCall& call) {
     if (auto added = add_grants(tool, spec); !added)
       return std::unexpected(std::move(added.error()));
   }
-  spec.warm = warmth_of(tool);
-  spec.use_stdin = spec.input.has_value();
-  spec.write_mode = tool.files.write_mode;
-  if (!tool.syscalls.empty()) spec.syscalls = tool.syscalls;
-  for (const std::string& text : tool.require) {
-    auto requirement = parse_requirement(text);
-    if (!requirement) return std::unexpected(std::move(requirement.error()));
-    spec.requirements.push_back(std::move(*requirement));
+  if (auto added = add_rules(tool, call.limits, spec); !added)
+    return std::unexpected(std::move(added.error()));
+  return spec;
+}
+
+Result<CellSpec> make_likely_spec(const Tool& tool, const Limits& limits,
+                                  const std::string& program) {
+  const auto action = find_file_action(tool);
+  if (tool.tier != Tier::process || (runs_own_program(tool) && !action))
+    return fail(Reason::unavailable, "its cells are made for one call");
+  CellSpec spec;
+  if (action) {
+    each_place(tool.files, *action,
+               [&](const FileRule& rule, bool write) { add_grant(spec, rule, write); });
+    add_program(program, spec);
+    spec.input.emplace();
+  } else if (auto added = add_grants(tool, spec); !added) {
+    return std::unexpected(std::move(added.error()));
   }
-  spec.limits = call.limits;
-  spec.limits.max_output = captured_output(tool, call.limits);
+  if (tool.input_json) spec.input.emplace();
+  if (auto added = add_rules(tool, limits, spec); !added)
+    return std::unexpected(std::move(added.error()));
   return spec;
 }
 

@@ -38,6 +38,11 @@ constexpr std::uint64_t kCutMargin = 16384;  // longer than anything that is red
 // (`input`); `output_directory` is left to whoever runs it.
 [[nodiscard]] Result<CellSpec> make_cell_spec(const ToolCall& call);
 
+// The same, as far as it is known before there is a call: the cell of one that brings neither files
+// nor an input of its own. An error: its cells cannot be made before there is a call.
+[[nodiscard]] Result<CellSpec> make_likely_spec(const Tool& tool, const Limits& limits,
+                                                const std::string& program);
+
 // The interpreter that may wait for calls of the tool.
 [[nodiscard]] Warmth warmth_of(const Tool& tool);
 

@@ -97,6 +97,21 @@ TEST(LauncherPool, GivesCallsOfOneClassCellsThatWereMadeAhead) {
   EXPECT_GE(status->built, 10U);
 }
 
+TEST(LauncherPool, HasCellsOfExpectedClassesBeforeTheFirstClaim) {
+  LaunchCeiling ceiling = ceiling_with({.min = 2, .max = 4});
+  ceiling.expected.push_back(class_bytes(shell("-")));
+  const LauncherUnderTest launcher(std::move(ceiling));
+  ASSERT_TRUE(eventually([&] {
+    const auto status = ask_status(launcher.path());
+    return status && status->parked == 2;
+  }));
+  EXPECT_EQ(run_cell_remotely(launcher.path(), "acme", shell("echo ran"), {}).output, "ran\n");
+  const auto status = ask_status(launcher.path());
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->hits, 1U);
+  EXPECT_EQ(status->misses, 0U);
+}
+
 TEST(LauncherPool, MakesNoneWhereItMayKeepNone) {
   const LauncherUnderTest launcher(ceiling_with({.max = 0}));
   EXPECT_EQ(run_cell_remotely(launcher.path(), "acme", shell("hostname"), {}).output, "right\n");

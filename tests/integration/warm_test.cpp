@@ -416,5 +416,37 @@ TEST_P(Warm, NodeRunsScriptsAsAColdOneDoes) {
           R"(, "files": [{"path": "helper.js", "content": "exports.x = 5"}])");
 }
 
+// As an operator reads it.
+std::int64_t metric(const LiveService& service, const std::string& name) {
+  const std::string page = run({"curl", "-s", "--unix-socket", service.state() + "/operator.sock",
+                                "http://localhost/metrics"})
+                               .out;
+  std::int64_t value = -1;
+  RE2::PartialMatch(page, "(?m)^" + name + " ([0-9]+)$", &value);
+  return value;
+}
+
+TEST_P(Warm, TheFirstCallFindsACellWhereSomeAreKeptReady) {
+  LiveService own(R"(
+version: 1
+roles: {worker: [execute:code]}
+callers: {will: {role: worker}}
+pool: {min: 1}
+tools:
+  python: {use: run_python, needs: [execute:code], warm: true}
+)",
+                  GetParam());
+  ASSERT_TRUE(eventually([&] {
+    return metric(own, "sallyport_pool_parked") == 1 &&
+           metric(own, "sallyport_pool_templates_total") == 1;
+  })) << own.log();
+  const Reply reply =
+      own.call("python", R"json({"code": "import os; print(os.readlink('/proc/self/exe'))"})json",
+               own.key("will"));
+  EXPECT_THAT(reply.text("output"), HasSubstr("restore"));
+  EXPECT_EQ(metric(own, "sallyport_pool_hits_total"), 1);
+  EXPECT_EQ(metric(own, "sallyport_pool_misses_total"), 0);
+}
+
 }  // namespace
 }  // namespace sallyport::test
