@@ -1,10 +1,8 @@
 #include "cell/steps.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/magic.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -18,6 +16,7 @@
 #include <csignal>
 
 #include "cell/control.h"
+#include "cell/egress_points.h"
 #include "cell/observe_names.h"
 #include "cell/root_build.h"
 #include "cell/trust.h"
@@ -125,19 +124,6 @@ Sys<void> observed_names(Launch& launch) {
   return {};
 }
 
-Sys<int> listen_at(const EgressPoint& point) {
-  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener) return sys_fail("socket", "egress");
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_port = htons(point.port);
-  place.sin_addr.s_addr = htonl(point.address);
-  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&place), sizeof(place)) != 0)
-    return sys_fail("bind", "egress");
-  if (::listen(listener.get(), SOMAXCONN) != 0) return sys_fail("listen", "egress");
-  return listener.release();
-}
-
 // The sockets of the cell's network are made in it and served from outside: no interface leads out,
 // and none is needed. Nothing is started before somebody serves them.
 Sys<void> egress(Launch& launch) {
@@ -148,9 +134,9 @@ Sys<void> egress(Launch& launch) {
   if (!names) return std::unexpected(names.error());
   plan.point_sockets[0] = names->get();
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
-    const auto listener = listen_at(plan.points[i]);
+    auto listener = listen_at(plan.points[i]);
     if (!listener) return std::unexpected(listener.error());
-    plan.point_sockets[i + 1] = *listener;
+    plan.point_sockets[i + 1] = listener->release();
   }
   if (auto sent = send_descriptors(plan.control.get(), ControlMessage::egress, plan.point_sockets);
       !sent)
