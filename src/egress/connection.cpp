@@ -1,17 +1,11 @@
 #include "egress/connection.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "base/text.h"
 #include "egress/dial.h"
+#include "egress/splice.h"
 #include "egress/tls_hello.h"
 #include "egress/tls_link.h"
 #include "egress/watchdog.h"
@@ -49,69 +43,6 @@ struct Meter {
   }
 };
 
-enum class Carried { to_the_end, failed, too_much };
-
-// A pipe without a name, through which the kernel moves bytes from one socket to another.
-struct Pipe {
-  Fd read, write;
-
-  static std::optional<Pipe> make() {
-    constexpr int kSize = 1 << 20;
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return std::nullopt;
-    static_cast<void>(::fcntl(ends[1], F_SETPIPE_SZ, kSize));
-    return Pipe{.read = Fd(ends[0]), .write = Fd(ends[1])};
-  }
-};
-
-bool must_wait() {
-  return errno == EAGAIN || errno == EINTR;
-}
-
-// Without a copy into this process: a download costs it next to nothing. While much comes, it is
-// let gather for a moment, or each of its packets would wake us, and take the processor from those
-// who send and receive it.
-Task<Carried> splice_rest(Link& from, Link& to, const Pipe& pipe, const Meter& meter) {
-  constexpr std::size_t kMost = std::size_t{1} << 20, kMuch = std::size_t{8} << 10;
-  constexpr auto kMoment = std::chrono::microseconds(200);
-  boost::asio::steady_timer moment(co_await boost::asio::this_coro::executor);
-  bool gathered = true;
-  for (;;) {
-    const ssize_t came = ::splice(from.socket(), nullptr, pipe.write.get(), nullptr, kMost,
-                                  SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-    if (came == 0) co_return Carried::to_the_end;
-    if (came < 0) {
-      if (must_wait()) {
-        if (gathered) {
-          co_await from.wait();
-        } else {
-          moment.expires_after(kMoment);
-          co_await moment.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
-        }
-        gathered = !gathered;
-        continue;
-      }
-      from.set_failed();
-      co_return Carried::failed;
-    }
-    gathered = static_cast<std::size_t>(came) < kMuch;
-    if (!meter.take(static_cast<std::size_t>(came))) co_return Carried::too_much;
-    for (ssize_t left = came; left > 0;) {
-      const ssize_t went =
-          ::splice(pipe.read.get(), nullptr, to.socket(), nullptr, static_cast<std::size_t>(left),
-                   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-      if (went > 0) {
-        left -= went;
-      } else if (must_wait()) {
-        co_await to.wait_to_write();
-      } else {
-        to.set_failed();
-        co_return Carried::failed;
-      }
-    }
-  }
-}
-
 // The first bytes as any other; whoever sends more than that gets a pipe.
 Task<Carried> carry_bytes(BufferedLink& from, Link& to, const Meter& meter, const Veil* veil) {
   constexpr std::uint64_t kWorthAPipe = 256 << 10;
@@ -148,7 +79,8 @@ Task<Carried> carry_bytes(BufferedLink& from, Link& to, const Meter& meter, cons
     if (cover || carried < kWorthAPipe || from.link.socket() < 0 || to.socket() < 0) continue;
     if (const auto pipe = Pipe::make()) {
       room.reset();
-      co_return co_await splice_rest(from.link, to, *pipe, meter);
+      co_return co_await splice_rest(from.link, to, *pipe,
+                                     [&meter](std::size_t bytes) { return meter.take(bytes); });
     }
   }
 }
