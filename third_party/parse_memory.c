@@ -1,5 +1,6 @@
 #include "parse_memory.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -40,9 +41,15 @@ typedef struct {
   Spare* spare[kKinds];  // freed blocks by their kind
   char *at, *end;        // what is left of the newest piece
   Piece* pieces;         // the newest first; in the oldest lies all of this
+  Piece* second;         // kept from an earlier parse, and not in use yet
 } Memory;
 
 static _Thread_local Memory* g_memory;
+
+// The first two pieces of parses that have ended: most parses need no more, and to have their pages
+// made anew takes longer than to read a short text. A first piece leads to its second, if any.
+enum { kKept = 8 };
+static _Atomic(Piece*) g_kept[kKept];
 
 static inline unsigned kind_of(size_t bytes) {
   if (bytes <= kSmall) return (unsigned)((bytes + kGrain - 1) / kGrain);
@@ -73,7 +80,9 @@ __attribute__((noinline)) static void add_piece(Memory* memory, size_t bytes) {
   if (size > kLastPiece) size = kLastPiece;
   while (size < bytes + sizeof(Piece) + 2 * kGrain)
     size *= 2;
-  Piece* const piece = map_piece(size);
+  const bool has_one = memory->second != NULL && memory->second->size == size;
+  Piece* const piece = has_one ? memory->second : map_piece(size);
+  if (has_one) memory->second = NULL;
   piece->next = memory->pieces;
   memory->pieces = piece;
   cut_from(memory, piece, sizeof(Piece));
@@ -144,22 +153,62 @@ UNWATCHED void* parse_realloc(void* block, size_t size) {
   return larger;
 }
 
+static Piece* take_kept(void) {
+  for (int i = 0; i < kKept; ++i) {
+    // Looked at first: mostly there are fewer than places, and a look disturbs nobody.
+    if (atomic_load_explicit(&g_kept[i], memory_order_relaxed) == NULL) continue;
+    Piece* const piece = atomic_exchange_explicit(&g_kept[i], NULL, memory_order_acquire);
+    if (piece != NULL) return piece;
+  }
+  return NULL;
+}
+
+static bool keep(Piece* piece) {
+  for (int i = 0; i < kKept; ++i) {
+    Piece* none = NULL;
+    if (atomic_compare_exchange_strong_explicit(&g_kept[i], &none, piece, memory_order_release,
+                                                memory_order_relaxed))
+      return true;
+  }
+  return false;
+}
+
+static void unmap(Piece* piece) {
+  while (piece != NULL) {
+    Piece* const next = piece->next;
+    (void)munmap(piece, piece->size);
+    piece = next;
+  }
+}
+
 void parse_memory_begin(void) {
-  Piece* const piece = map_piece(kFirstPiece);
+  Piece* piece = take_kept();
+  if (piece == NULL) piece = map_piece(kFirstPiece);
   Memory* const memory = (Memory*)(piece + 1);
-  memory->pieces = piece;
+  *memory = (Memory){.pieces = piece, .second = piece->next};
+  piece->next = NULL;
   cut_from(memory, piece, sizeof(Piece) + sizeof(Memory));
   g_memory = memory;
 }
 
 void parse_memory_end(void) {
-  Piece* piece = g_memory->pieces;
-  g_memory = NULL;
-  while (piece != NULL) {
-    Piece* const next = piece->next;
-    const size_t size = piece->size;
-    ASAN_UNPOISON_MEMORY_REGION(piece, size);
-    (void)munmap(piece, size);
-    piece = next;
+  Piece* second = g_memory->second;
+  Piece *first = NULL, *others = NULL, *next = NULL;
+  for (Piece* piece = g_memory->pieces; piece != NULL; piece = next) {
+    next = piece->next;
+    ASAN_UNPOISON_MEMORY_REGION(piece, piece->size);
+    if (next == NULL) {
+      first = piece;
+    } else if (second == NULL && piece->size == 2 * kFirstPiece) {
+      second = piece;
+    } else {
+      piece->next = others;
+      others = piece;
+    }
   }
+  g_memory = NULL;
+  unmap(others);
+  if (second != NULL) second->next = NULL;
+  first->next = second;
+  if (!keep(first)) unmap(first);
 }

@@ -162,6 +162,32 @@ TEST(ParseMemory, BlocksKeepWhatIsInThem) {
   parse_memory_end();
 }
 
+TEST(ParseMemory, ItIsUsedAgainAsIfItWereNew) {
+  const auto parse = [](char mark) {
+    parse_memory_begin();
+    std::vector<char*> blocks;
+    for (const std::size_t size : {40'000, 100, 60'000, 5'000'000, 40'000}) {
+      blocks.push_back(static_cast<char*>(parse_calloc(1, size)));
+      EXPECT_TRUE(
+          std::all_of(blocks.back(), blocks.back() + size, [](char byte) { return byte == 0; }));
+      std::fill_n(blocks.back(), size, mark);
+    }
+    parse_free(blocks[1]);
+    parse_memory_end();
+    return blocks.front();
+  };
+  const char* const first = parse('a');
+  EXPECT_EQ(first, parse('b'));
+  // More at the same time than are kept.
+  std::vector<std::jthread> threads;
+  threads.reserve(20);
+  for (int i = 0; i < 20; ++i)
+    threads.emplace_back([&] {
+      for (char mark = 'c'; mark < 'z'; ++mark)
+        parse(mark);
+    });
+}
+
 TEST(ParseMemory, OutsideOfAParseItIsThatOfTheProgram) {
   auto* block = static_cast<char*>(parse_calloc(1, 8));
   std::memcpy(block, "kept", 5);
