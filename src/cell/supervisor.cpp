@@ -40,7 +40,9 @@ constexpr auto kWatchInterval = milliseconds(50);
 constexpr auto kShortestInterval = milliseconds(2);
 constexpr std::size_t kInputBuffer = 65536;
 // A tool that has ended by then has left its output in its pipes, and nobody needs to carry it.
+// Where nobody looks at it while the tool runs, what counts is that a full pipe does not wait long.
 constexpr auto kFirstOutput = milliseconds(2);
+constexpr auto kFirstUnseenOutput = milliseconds(10);
 
 int pidfd_wait(int pidfd, siginfo_t& info, rusage& usage) {
   return static_cast<int>(::syscall(SYS_waitid, P_PIDFD, pidfd, &info, WEXITED | WNOHANG, &usage));
@@ -416,7 +418,8 @@ void Supervisor::begin_run(Clock::time_point run) {
   run_ = run;
   deadline_ = run_ + spec_.limits.timeout;
   const auto now = Clock::now();
-  output_due_ = now + kFirstOutput;
+  const bool seen = streams_.output >= 0 || streams_.error >= 0;
+  output_due_ = now + (seen ? kFirstOutput : kFirstUnseenOutput);
   next_limit_look_ = cell_.cgroup ? now + until_cpu_limit({}) : now;
 }
 

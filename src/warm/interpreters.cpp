@@ -9,9 +9,10 @@ namespace {
 
 // By way of the dynamic loader, because then the kernel puts the heap far above the program: a
 // restored process has a heap of its own in low memory, and the two must never meet. Libraries for
-// numbers would start a thread for each core while they are imported.
+// numbers would start a thread for each core while they are imported. Functions are looked up now:
+// each copy would do it anew, for its end at least. The order replaces this environment.
 constexpr const char* kStartPython =
-    "export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1\n"
+    "export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 LD_BIND_NOW=1\n"
     "python=$(command -v python3) || exit 1\n"
     "exec /lib64/ld-linux-x86-64.so.2 --argv0 python3 \"$python\" -B -c \"$@\"";
 

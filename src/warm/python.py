@@ -184,7 +184,10 @@ def _sallyport():
         environment = [name + b"=" + value for name, value in os.environb.items()]
         run(*prepare([b"/dev/null"], environment))
         run(*prepare(*parse(listed([b"-c", script]) + listed(environment))))
+        if atexit._ncallbacks() == 0:
+            atexit._run_exitfuncs()
         clean(len(modules), 0)
+        return os._exit, os.close  # looked up, as at the end
 
     rehearse(sample)
     handlers = [(n, _signal.getsignal(n)) for n in range(1, _signal.NSIG)]
