@@ -27,7 +27,7 @@ std::optional<CellPool::WaitingClaim> CellPool::add(WaitingClaim claim, Clock::t
     if (classes_.size() >= kMostClasses && !forget_oldest_class()) return claim;
     Class& made = classes_[id];
     // The claim goes on with all that came with it.
-    made.bytes = Fd(::fcntl(claim.claim.fds[1].get(), F_DUPFD_CLOEXEC, 3));
+    made.bytes = Fd(::fcntl(claim.claim.fds[first_named(claim.claim)].get(), F_DUPFD_CLOEXEC, 3));
     made.want = std::max(settings_.min, 1U);
     made.not_before = now;
   }

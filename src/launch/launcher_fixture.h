@@ -119,9 +119,13 @@ inline std::optional<Packet> next_packet(const Fd& connection) {
 inline std::optional<Outcome> outcome_on(const Fd& connection) {
   while (auto packet = next_packet(connection)) {
     if (packet->kind != PacketKind::outcome) continue;
-    auto bytes = read_memory_file(packet->fds[0].get(), kLargestOutcome);
-    if (!bytes) return std::nullopt;
-    auto outcome = decode_outcome(*bytes);
+    auto bytes = std::move(packet->content);
+    if (bytes.empty()) {
+      auto read = read_memory_file(packet->fds[0].get(), kLargestOutcome);
+      if (!read) return std::nullopt;
+      bytes = std::move(*read);
+    }
+    auto outcome = decode_outcome(bytes);
     if (!outcome) return std::nullopt;
     return std::move(*outcome);
   }

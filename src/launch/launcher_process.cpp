@@ -352,8 +352,9 @@ void LauncherLoop::hand_over(CellPool::HandOver pair) {
   for (const Fd& fd : pair.claim.claim.fds)
     fds.push_back(fd.get());
   // One that died meanwhile has not run anything.
-  if (at == children_.end() || !send_packet(pair.to, PacketKind::hand_over, pair.claim.claim.flags,
-                                            fds, pair.claim.claim.id)) {
+  if (at == children_.end() ||
+      !send_packet(pair.to, PacketKind::hand_over, pair.claim.claim.flags, fds, pair.claim.claim.id,
+                   0, pair.claim.claim.content)) {
     if (at != children_.end()) children_.erase(at);
     return start(pair.claim.connection, pair.claim.claim);
   }

@@ -23,11 +23,18 @@ static_assert(sizeof(Header) == 24);
 constexpr std::uint8_t kAllFlags =
     kHasOutput | kHasError | kHasDirectory | kHasConnection | kHasClass;
 
-bool is_whole(const Header& header, std::size_t fds) {
+// Which kinds bring something that is content or a descriptor, as its sender likes.
+bool may_have_content(PacketKind kind) {
+  return kind == PacketKind::claim || kind == PacketKind::hand_over || kind == PacketKind::outcome;
+}
+
+bool is_whole(const Header& header, std::size_t fds, bool has_content) {
   if (header.magic != Header{}.magic) return false;
   if (header.size != 0 && static_cast<PacketKind>(header.kind) != PacketKind::ready) return false;
   const bool has_id = header.id != PacketId{};
   const auto kind = static_cast<PacketKind>(header.kind);
+  if (has_content && !may_have_content(kind)) return false;
+  if (has_content) ++fds;  // it stands for one
   switch (kind) {
     case PacketKind::claim:
     case PacketKind::hand_over:
@@ -63,14 +70,16 @@ PacketId id_of(std::string_view bytes) {
 }
 
 Sys<void> send_packet(int socket, PacketKind kind, std::uint8_t flags, std::span<const int> fds,
-                      const PacketId& id, std::uint16_t size) {
+                      const PacketId& id, std::uint16_t size, std::string_view content) {
   if (fds.size() > kMostPacketFds) return sys_fail("sendmsg", "packet", EMFILE);
+  if (content.size() > kMostPacketContent) return sys_fail("sendmsg", "packet", EMSGSIZE);
   Header packet{.kind = static_cast<std::uint8_t>(kind), .flags = flags, .size = size, .id = id};
-  iovec text{.iov_base = &packet, .iov_len = sizeof(packet)};
+  iovec text[] = {{.iov_base = &packet, .iov_len = sizeof(packet)},
+                  {.iov_base = const_cast<char*>(content.data()), .iov_len = content.size()}};
   alignas(cmsghdr) char space[CMSG_SPACE(kMostPacketFds * sizeof(int))] = {};
   msghdr message{};
-  message.msg_iov = &text;
-  message.msg_iovlen = 1;
+  message.msg_iov = text;
+  message.msg_iovlen = content.empty() ? 1 : 2;
   if (!fds.empty()) {
     message.msg_control = space;
     message.msg_controllen = CMSG_SPACE(fds.size_bytes());
@@ -82,7 +91,7 @@ Sys<void> send_packet(int socket, PacketKind kind, std::uint8_t flags, std::span
   }
   for (;;) {
     const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent == sizeof(packet)) return {};
+    if (sent == static_cast<ssize_t>(sizeof(packet) + content.size())) return {};
     if (sent < 0 && errno == EINTR) continue;
     return sys_fail("sendmsg", "packet");
   }
@@ -91,13 +100,14 @@ Sys<void> send_packet(int socket, PacketKind kind, std::uint8_t flags, std::span
 Sys<Packet> receive_packet(int socket) {
   Header header{.magic = 0};
   // One byte more, so that a longer packet is seen as such.
-  char bytes[sizeof(header) + 1];
-  iovec text{.iov_base = bytes, .iov_len = sizeof(bytes)};
+  char content[kMostPacketContent + 1];
+  iovec text[] = {{.iov_base = &header, .iov_len = sizeof(header)},
+                  {.iov_base = content, .iov_len = sizeof(content)}};
   // The kernel closes what does not fit here, and says so.
   alignas(cmsghdr) char space[CMSG_SPACE(kMostPacketFds * sizeof(int))] = {};
   msghdr message{};
-  message.msg_iov = &text;
-  message.msg_iovlen = 1;
+  message.msg_iov = text;
+  message.msg_iovlen = 2;
   message.msg_control = space;
   message.msg_controllen = sizeof(space);
   const auto receive = [&] {
@@ -125,10 +135,12 @@ Sys<Packet> receive_packet(int socket) {
     }
   }
   if (size == 0 && packet.fds.empty()) return sys_fail("recvmsg", "packet", EPIPE);
-  if (size != sizeof(header) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+  const std::size_t excess = static_cast<std::size_t>(size) - sizeof(header);
+  if (size < static_cast<ssize_t>(sizeof(header)) || excess > kMostPacketContent ||
+      (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
+      !is_whole(header, packet.fds.size(), excess > 0))
     return sys_fail("recvmsg", "packet", EBADMSG);
-  std::memcpy(&header, bytes, sizeof(header));
-  if (!is_whole(header, packet.fds.size())) return sys_fail("recvmsg", "packet", EBADMSG);
+  packet.content.assign(content, excess);
   packet.kind = static_cast<PacketKind>(header.kind);
   packet.flags = header.flags;
   packet.id = header.id;

@@ -1,10 +1,12 @@
-// The packets between the front and the launcher: 24 bytes of a fixed form, and descriptors.
-// What is larger travels as a sealed memory file.
+// The packets between the front and the launcher: 24 bytes of a fixed form, and descriptors. The
+// claim or outcome that a packet brings stands behind these bytes if it is small, and is a sealed
+// memory file otherwise: making one and reading it takes longer than many a step of a call.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,10 +17,10 @@ namespace sallyport {
 
 // One connection is one call:
 //
-//   front → launcher   claim     descriptors: the claim, then those that the flags name
+//   front → launcher   claim     the claim; descriptors: those that the flags name
 //   launcher → front   accepted  from here on the tool runs when it is told to
 //   front → launcher   go        it may run: sent when the front's record is durable
-//   launcher → front   outcome   descriptor: the outcome
+//   launcher → front   outcome   the outcome
 //
 // `go` may come before `accepted` is sent; the tool runs after both. The front ends the call by
 // shutting down its side, or by being dead.
@@ -36,7 +38,7 @@ namespace sallyport {
 // Between the launcher and a supervisor that makes a cell ahead of need:
 //
 //   supervisor → launcher   ready      the cell is parked; `id`: of an image it would have liked
-//   launcher → supervisor   hand_over  descriptors: the connection, then those of its claim
+//   launcher → supervisor   hand_over  the claim; descriptors: the connection, then as before
 //   supervisor → launcher   idle       the call has ended, the cell is taken down
 //   launcher → supervisor   make       make another one of the same class
 //
@@ -70,6 +72,7 @@ inline constexpr std::uint8_t kBadImage = 1;
 inline constexpr std::uint8_t kSpare = 1;
 
 inline constexpr std::size_t kMostPacketFds = 7;
+inline constexpr std::size_t kMostPacketContent = 8192;
 inline constexpr std::uint64_t kPacketUnit = 65536;
 
 // A part of a digest: of a class of cells, or of a template.
@@ -81,13 +84,20 @@ struct Packet {
   std::uint8_t flags = 0;
   PacketId id{};           // zeros where there is none
   std::uint16_t size = 0;  // of `ready`: memory of the cell, in kPacketUnit
-  std::vector<Fd> fds;     // as many as kind and flags ask for
+  std::string content;     // of a claim or outcome; empty: it is a memory file
+  // As many as kind and flags ask for: the connection, the memory file, those of the flags.
+  std::vector<Fd> fds;
 };
+
+// Of a claim without its connection: where those begin that its flags name.
+[[nodiscard]] inline std::size_t first_named(const Packet& claim) {
+  return claim.content.empty() ? 1 : 0;
+}
 
 // Never waits.
 [[nodiscard]] Sys<void> send_packet(int socket, PacketKind kind, std::uint8_t flags,
                                     std::span<const int> fds, const PacketId& id = {},
-                                    std::uint16_t size = 0);
+                                    std::uint16_t size = 0, std::string_view content = {});
 
 // Never waits. EAGAIN: nothing is there; EPIPE: the other side has ended; EBADMSG: it sent
 // something else, of which nothing is left open here.

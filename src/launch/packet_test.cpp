@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
+#include <string>
 
 namespace sallyport {
 namespace {
@@ -70,6 +71,44 @@ TEST_F(Packets, OfAClaimHaveTheDescriptorsThatTheirFlagsName) {
     EXPECT_FALSE(passes(PacketKind::claim, unknown, 2));
     EXPECT_FALSE(passes(PacketKind::hand_over, unknown, 3));
   }
+}
+
+// Content stands for the descriptor of a memory file, where there would be one.
+TEST_F(Packets, BringWhatIsSmallThemselves) {
+  const auto passes_with = [&](PacketKind kind, std::uint8_t flags, std::size_t count,
+                               const std::string& content, const PacketId& id = {}) {
+    const std::vector<int> fds(count, null_.get());
+    EXPECT_TRUE(send_packet(ours_.get(), kind, flags, fds, id, 0, content));
+    const auto packet = receive_packet(theirs_.get());
+    if (!packet) EXPECT_EQ(packet.error().err, EBADMSG);
+    return packet && packet->content == content && packet->fds.size() == count &&
+           packet->kind == kind && packet->flags == flags && packet->id == id;
+  };
+  for (const std::size_t size : {std::size_t{1}, std::size_t{500}, kMostPacketContent}) {
+    const std::string content(size, 'c');
+    EXPECT_TRUE(passes_with(PacketKind::outcome, 0, 0, content));
+    EXPECT_FALSE(passes_with(PacketKind::outcome, 0, 1, content));
+    EXPECT_TRUE(passes_with(PacketKind::claim, 0, 0, content));
+    EXPECT_TRUE(passes_with(PacketKind::claim, kHasClass | kHasOutput, 2, content, kId));
+    EXPECT_FALSE(passes_with(PacketKind::claim, kHasClass | kHasOutput, 3, content, kId));
+    EXPECT_TRUE(passes_with(PacketKind::hand_over, kHasClass, 2, content, kId));
+    EXPECT_FALSE(passes_with(PacketKind::hand_over, kHasClass, 3, content, kId));
+    for (const PacketKind kind :
+         {PacketKind::hello, PacketKind::accepted, PacketKind::go, PacketKind::idle,
+          PacketKind::pool, PacketKind::ready, PacketKind::image, PacketKind::make})
+      for (const std::size_t count : {0U, 1U})
+        EXPECT_FALSE(passes_with(kind, 0, count, content));
+  }
+  EXPECT_FALSE(send_packet(ours_.get(), PacketKind::outcome, 0, {}, {}, 0,
+                           std::string(kMostPacketContent + 1, 'c')));
+  ASSERT_TRUE(send_packet(ours_.get(), PacketKind::outcome, 0, {}, {}, 0,
+                          std::string(kMostPacketContent, 'c')));
+  std::string longer(24 + kMostPacketContent + 1, 'c');
+  ASSERT_EQ(::recv(theirs_.get(), longer.data(), longer.size(), 0),
+            static_cast<ssize_t>(longer.size() - 1));
+  ASSERT_EQ(::send(ours_.get(), longer.data(), longer.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(longer.size()));
+  EXPECT_FALSE(receive_packet(theirs_.get())) << "one byte more than there may be";
 }
 
 TEST_F(Packets, OfSupervisorsAreOfOneFormOnly) {

@@ -92,6 +92,12 @@ KnownClass known_class(const std::string& tenant, const CellSpec& spec) {
   return known;
 }
 
+Result<Outcome> outcome_in(const Packet& packet) {
+  if (!packet.content.empty()) return decode_outcome(packet.content);
+  const auto bytes = read_memory_file(packet.fds[0].get(), kLargestOutcome);
+  return bytes ? decode_outcome(*bytes) : fail(Reason::internal, bytes.error());
+}
+
 // One call after its claim was sent.
 class Conversation : public RemoteCell {
  public:
@@ -168,8 +174,7 @@ class Conversation : public RemoteCell {
       return std::nullopt;
     }
     if (!packet || packet->kind != PacketKind::outcome) return gone();
-    const auto bytes = read_memory_file(packet->fds[0].get(), kLargestOutcome);
-    auto outcome = bytes ? decode_outcome(*bytes) : fail(Reason::internal, bytes.error());
+    auto outcome = outcome_in(*packet);
     if (!outcome) return gone();
     outcome->call_id = call_id_;
     return std::move(*outcome);
@@ -229,7 +234,7 @@ std::unique_ptr<RemoteCell> ask_for_cell(const std::string& socket, const std::s
         {Reason::cannot_enforce, "a cell of the launcher can neither be observed nor read a stream",
          "run it without a service"}));
 
-  std::vector<int> fds = {-1};
+  std::vector<int> fds;
   std::uint8_t flags = 0;
   KnownClass known;
   if (streams.connection < 0 && may_be_parked(spec) && fits_parked(spec)) {
@@ -265,13 +270,20 @@ std::unique_ptr<RemoteCell> ask_for_cell(const std::string& socket, const std::s
   }
   const auto bytes = encode(claim);
   if (!bytes) return none(blocked(call_id, bytes.error()));
-  const auto file = make_memory_file(*bytes);
-  if (!file) return none(blocked(call_id, {Reason::unavailable, describe(file.error()), {}}));
-  fds[0] = file->get();
+  const bool is_small = bytes->size() <= kMostPacketContent;
+  Fd file;
+  if (!is_small) {
+    auto made = make_memory_file(*bytes);
+    if (!made) return none(blocked(call_id, {Reason::unavailable, describe(made.error()), {}}));
+    file = std::move(*made);
+    fds.insert(fds.begin(), file.get());
+  }
 
   auto connection = connect_to_launcher(socket);
   if (!connection) return none(not_started(call_id, describe(connection.error())));
-  if (auto sent = send_packet(connection->get(), PacketKind::claim, flags, fds, known.id); !sent)
+  if (auto sent = send_packet(connection->get(), PacketKind::claim, flags, fds, known.id, 0,
+                              is_small ? std::string_view(*bytes) : std::string_view());
+      !sent)
     return none(not_started(call_id, describe(sent.error())));
   return std::make_unique<Conversation>(std::move(*connection), std::move(directory), call_id,
                                         spec.limits.timeout, streams.cancel);

@@ -81,9 +81,13 @@ struct Order {
 
 Result<Order> read_order(const LaunchCeiling& ceiling, uid_t front, const Packet& packet,
                          std::string& call_id) {
-  const auto bytes = read_memory_file(packet.fds[0].get(), kLargestClaim);
-  if (!bytes) return refuse("its claim cannot be read: " + describe(bytes.error()));
-  auto claim = decode_claim(*bytes);
+  std::string from_file;
+  if (packet.content.empty()) {
+    auto bytes = read_memory_file(packet.fds[0].get(), kLargestClaim);
+    if (!bytes) return refuse("its claim cannot be read: " + describe(bytes.error()));
+    from_file = std::move(*bytes);
+  }
+  auto claim = decode_claim(packet.content.empty() ? from_file : packet.content);
   if (!claim) return refuse(claim.error().message);
   call_id = to_utf8(claim->spec.call_id.substr(0, 64));
   claim->spec.swept = true;  // the launcher does, where a killed process may have left something
@@ -94,7 +98,7 @@ Result<Order> read_order(const LaunchCeiling& ceiling, uid_t front, const Packet
                               .connection = (packet.flags & kHasConnection) != 0};
   if (auto checked = check_claim(ceiling, order.claim, carried); !checked)
     return std::unexpected(std::move(checked.error()));
-  std::size_t next = (packet.flags & kHasClass) != 0 ? 2 : 1;
+  std::size_t next = first_named(packet) + ((packet.flags & kHasClass) != 0 ? 1 : 0);
   for (const auto& [flag, stream] :
        {std::pair(kHasOutput, &CellStreams::output), std::pair(kHasError, &CellStreams::error)}) {
     if ((packet.flags & flag) == 0) continue;
@@ -375,11 +379,16 @@ void send_outcome(int connection, const Outcome& outcome) {
     bytes = encode(failed);
     if (!bytes) return;
   }
+  // Nobody is there to be told that it cannot be sent.
+  if (bytes->size() <= kMostPacketContent) {
+    [[maybe_unused]] const auto sent =
+        send_packet(connection, PacketKind::outcome, 0, {}, {}, 0, *bytes);
+    return;
+  }
   const auto file = make_memory_file(*bytes);
   if (!file) return;
   const int fds[] = {file->get()};
-  auto sent = send_packet(connection, PacketKind::outcome, 0, fds);
-  (void)sent;  // nobody is there to be told
+  [[maybe_unused]] const auto sent = send_packet(connection, PacketKind::outcome, 0, fds);
 }
 
 void supervise(const SupervisorPost& post, const Fd& connection, const Packet& claim) {
