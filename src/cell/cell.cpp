@@ -97,7 +97,8 @@ Sys<void> give_runner(const Parking& parking, Prepared& cell) {
   if (!parking.image) return {};
   if (cell.plan.shared_root < 0) cell.plan.root_entries.push_back(restore_entry());
   // A copy that hears this goes on.
-  if (::send(cell.runner.get(), parking.rehearses ? "r" : "c", 1, MSG_NOSIGNAL) != 1)
+  if (!parking.dozes &&
+      ::send(cell.runner.get(), parking.rehearses ? "r" : "c", 1, MSG_NOSIGNAL) != 1)
     return sys_fail("send", "runner");
   return give(parking.image.get(), kImage + 1, cell.plan.image, cell.plan);
 }
@@ -212,12 +213,16 @@ Result<Fd> Cell::note_hot_pages(int image) const {
 bool Cell::get_ready(const CellSpec& spec, const CellStreams& streams) {
   spec_ = spec;
   streams_ = streams;
+  // It gets ready while the rest is done, too.
+  if (dozes() && !wake()) return false;
   return serve_input() && put_inputs(spec_, prepared_.plan, supervisor_->scratch()) &&
          write_order();
 }
 
 bool Cell::start() {
   claimed_ns_ = monotonic_ns();
+  // One that was woken for this call may still be on its way.
+  if (!supervisor_->park(-1)) return false;
   if (!is_current(prepared_.plan)) return false;
   // First, so that no tool runs whose clock does not.
   supervisor_->begin();

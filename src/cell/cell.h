@@ -22,6 +22,7 @@ struct Parking {
   std::size_t stands_for = 0;  // so many words of the call's command
   Fd image = {};               // of an interpreter that the runner restores: its descriptor kImage
   bool rehearses = false;      // the copy touches what a script will, before it says that it waits
+  bool dozes = false;          // the copy takes no memory of its own before it is woken
   const SharedRoot* root = nullptr;
 };
 
@@ -39,6 +40,10 @@ class Cell {
   // Until it is ready and, if there is one, `claim` is readable. False: it is gone, and no tool has
   // run in it.
   [[nodiscard]] bool park(int claim = -1);
+  // Whether what waits in it is to be woken before it can have its order.
+  [[nodiscard]] bool dozes() const { return supervisor_->dozes(); }
+  // Has it get ready, which park() then waits for. False: it is gone.
+  [[nodiscard]] bool wake() { return supervisor_->wake(); }
   // Of the processes that wait in it.
   void set_priority(int nice) const;
   // What they take up, in bytes.

@@ -16,12 +16,19 @@ std::unique_ptr<Cell> park(const CellSpec& spec, Parking parking) {
   return cell && (*cell)->park() ? std::move(*cell) : nullptr;
 }
 
-// One that finds no note of the pages that it will need touches them itself.
-std::unique_ptr<Cell> park_copy(const CellSpec& spec, int image, const SharedRoot* root) {
-  return park(spec, {.runner = {std::string("/") + kRestorePlace},
+// One that finds no note of the pages that it will need touches them itself, which takes longer
+// than a call should wait.
+std::unique_ptr<Cell> park_copy(const CellSpec& spec, int image, const SharedRoot* root,
+                                bool dozes = false) {
+  const bool rehearses = !has_hot_pages(image);
+  dozes = dozes && !rehearses;
+  std::vector<std::string> runner = {std::string("/") + kRestorePlace};
+  if (dozes) runner.emplace_back("doze");
+  return park(spec, {.runner = std::move(runner),
                      .stands_for = words_stood_for(spec.warm.interpreter),
                      .image = Fd(::fcntl(image, F_DUPFD_CLOEXEC, 3)),
-                     .rehearses = !has_hot_pages(image),
+                     .rehearses = rehearses,
+                     .dozes = dozes,
                      .root = root});
 }
 
@@ -47,7 +54,8 @@ Result<Fd> make_image(CellSpec spec) {
   return image;
 }
 
-std::unique_ptr<Cell> make_parked(const CellSpec& spec, int image, const SharedRoot* root) {
+std::unique_ptr<Cell> make_parked(const CellSpec& spec, int image, const SharedRoot* root,
+                                  bool dozes) {
   const std::size_t words = words_stood_for(spec.warm.interpreter);
   switch (spec.warm.interpreter) {
     case Interpreter::node:
@@ -56,7 +64,7 @@ std::unique_ptr<Cell> make_parked(const CellSpec& spec, int image, const SharedR
           {.runner = waiting_command(spec.warm), .stands_for = words, .image = {}, .root = root});
     case Interpreter::python:
       if (image < 0) break;
-      return park_copy(spec, image, root);
+      return park_copy(spec, image, root, dozes);
     case Interpreter::none:
       break;
   }

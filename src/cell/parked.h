@@ -14,10 +14,11 @@ namespace sallyport {
 [[nodiscard]] Result<Fd> make_image(CellSpec spec);
 
 // A cell of the spec's class that is parked. `image`: of the template, or -1; Python needs one to
-// wait in the cell. `root`: one that was made for the class. Null: it could not be made, and
-// nothing is left of it.
+// wait in the cell. `root`: one that was made for the class. `dozes`: a copy of the image takes its
+// memory when it is woken, not before. Null: it could not be made, and nothing is left of it.
 [[nodiscard]] std::unique_ptr<Cell> make_parked(const CellSpec& spec, int image,
-                                                const SharedRoot* root = nullptr);
+                                                const SharedRoot* root = nullptr,
+                                                bool dozes = false);
 
 // run_cell() in two steps, as the service does it: the cell is made and parked, and then gets its
 // command. What may not be parked is run as ever.

@@ -24,6 +24,7 @@
 #include "cell/trust.h"
 #include "kernel/seccomp_names.h"
 #include "kernel/syscalls.h"
+#include "warm/image_format.h"
 
 namespace sallyport {
 namespace {
@@ -88,6 +89,7 @@ Fd Supervisor::pumped(Sys<Fd> (*pump)(Fd), Fd& tool_end) {
 
 bool Supervisor::park(int claim) {
   claim_ = claim;
+  claimed_ = false;
   const auto is_over = [&] { return parked_ && (claim < 0 || claimed_); };
   while (!ended_ && verdict_ == Reason::none && !is_over())
     poll_once();
@@ -101,6 +103,12 @@ void Supervisor::note_parked() {
   deadline_ = Clock::time_point::max();
   next_limit_look_ = Clock::time_point::max();
   if (cell_.cgroup) before_ = cell_.cgroup->usage_so_far();
+}
+
+bool Supervisor::wake() {
+  dozes_ = parked_ = false;
+  deadline_ = Clock::now() + kLaunchDeadline;
+  return ::send(cell_.runner.get(), "c", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
 // One letter, and behind an 'E' a sentence. The kernel says who has written it.
@@ -125,6 +133,7 @@ void Supervisor::hear_runner() {
     std::memcpy(&who, CMSG_DATA(sender), sizeof(who));
     runner_ = who.pid;
   }
+  dozes_ = text[0] == *SALLYPORT_DOZES;
   note_parked();
 }
 

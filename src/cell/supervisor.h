@@ -30,6 +30,10 @@ class Supervisor {
   // Until the cell is ready for its order and, if there is one, `claim` is readable. False: it is
   // gone before.
   bool park(int claim);
+  // It has no memory of its own yet, and is to be woken before its order; what park() waits for
+  // then is that it is ready. False: it is gone.
+  [[nodiscard]] bool dozes() const { return dozes_; }
+  bool wake();
   // It gets its order now: the call's spec and streams are in the places that the constructor was
   // given.
   void begin();
@@ -99,7 +103,7 @@ class Supervisor {
   std::optional<RefusalListener> listener_;
   std::optional<ProcessWatch> processes_;
   int claim_ = -1;  // while it is parked: what it waits for
-  bool parked_ = false, claimed_ = false;
+  bool parked_ = false, claimed_ = false, dozes_ = false;
   pid_t runner_ = -1;
   std::string complaint_;
   CgroupUsage before_;  // what was used until it was claimed

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 #include <utility>
 
 namespace sallyport {
@@ -11,6 +13,8 @@ namespace {
 // More kinds of calls than any policy has at a time. A front that makes up more only loses its own.
 constexpr std::size_t kMostClasses = 64;
 constexpr std::size_t kMostWaiting = 1024;
+// So many cells of a class are ready to the last page; those behind them doze until they move up.
+constexpr std::ptrdiff_t kMostAwake = 32;
 // After a cell could not be made, none of its class is made ahead of need for a while.
 constexpr auto kBackOff = std::chrono::seconds(10);
 
@@ -112,7 +116,11 @@ std::optional<CellPool::Build> CellPool::next_build(Clock::time_point now, bool 
       spare = has_time(kind);
     }
   if (next == nullptr) return std::nullopt;
-  return Build{.id = next->first, .class_bytes = next->second.bytes.get(), .spare = spare};
+  const Class& kind = next->second;
+  return Build{.id = next->first,
+               .class_bytes = kind.bytes.get(),
+               .spare = spare,
+               .dozes = std::ssize(kind.parked) + std::ssize(kind.building) >= kMostAwake};
 }
 
 void CellPool::building(const PacketId& id, Handle handle, Clock::time_point now) {
@@ -124,18 +132,50 @@ void CellPool::not_building(const PacketId& id, Clock::time_point now) {
   if (at != classes_.end()) at->second.not_before = now + kBackOff;
 }
 
-void CellPool::ready(Handle handle, std::uint64_t memory_bytes, Clock::time_point now) {
+void CellPool::ready(Handle handle, std::uint64_t memory_bytes, bool dozes, Clock::time_point now) {
   for (auto& [id, kind] : classes_) {
+    if (const auto woken = find_cell(kind.parked, handle); woken != kind.parked.end()) {
+      memory_ += memory_bytes - woken->memory;
+      woken->memory = memory_bytes;
+      woken->state = Cell::awake;
+      return;
+    }
     const auto cell = find_cell(kind.building, handle);
     if (cell == kind.building.end()) continue;
     ++status_.built;
     status_.build_us += static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(now - cell->since).count());
-    kind.parked.push_back({.handle = handle, .since = now, .memory = memory_bytes});
+    kind.parked.push_back({.handle = handle,
+                           .since = now,
+                           .memory = memory_bytes,
+                           .state = dozes ? Cell::dozing : Cell::awake});
     kind.building.erase(cell);
     memory_ += memory_bytes;
     return;
   }
+}
+
+// Cells are handed over from the front, so one that is being woken is still among the first.
+std::size_t CellPool::count_waking() const {
+  std::size_t count = 0;
+  for (const auto& [id, kind] : classes_)
+    count += static_cast<std::size_t>(
+        std::ranges::count(kind.parked | std::views::take(kMostAwake), Cell::waking, &Cell::state));
+  return count;
+}
+
+// As many at a time as are made ahead of need. While calls run, not before half of those that are
+// to be awake are used up.
+std::optional<CellPool::Handle> CellPool::next_wake(bool busy) {
+  if (!has_room() || count_waking() >= builders_.ahead) return std::nullopt;
+  const auto reach = busy ? kMostAwake / 2 : kMostAwake;
+  for (auto& [id, kind] : classes_)
+    for (Cell& cell : kind.parked | std::views::take(reach))
+      if (cell.state == Cell::dozing) {
+        cell.state = Cell::waking;
+        return cell.handle;
+      }
+  return std::nullopt;
 }
 
 void CellPool::gone(Handle handle, Clock::time_point now) {

@@ -50,6 +50,7 @@ class CellPool {
     PacketId id;
     int class_bytes;     // a memory file that stays the pool's
     bool spare = false;  // enough wait already: it has time
+    bool dozes = false;  // so many wait before it that it need not be ready to the last page
   };
 
   // So many cells are made at a time while claims wait, so that one that waits for the kernel does
@@ -75,8 +76,12 @@ class CellPool {
   // What became of it.
   void building(const PacketId& id, Handle handle, Clock::time_point now);
   void not_building(const PacketId& id, Clock::time_point now);  // it could not even be begun
-  void ready(Handle handle, std::uint64_t memory_bytes, Clock::time_point now);
+  void ready(Handle handle, std::uint64_t memory_bytes, bool dozes, Clock::time_point now);
   void gone(Handle handle, Clock::time_point now);
+
+  // The next cell to wake, if one dozes among those that the next claims get; it is ready() again
+  // afterwards. `busy` as above.
+  [[nodiscard]] std::optional<Handle> next_wake(bool busy);
 
   // Those that are not wanted any more; they are forgotten here.
   [[nodiscard]] std::vector<Handle> surplus(Clock::time_point now);
@@ -103,6 +108,7 @@ class CellPool {
     Handle handle;
     Clock::time_point since;
     std::uint64_t memory = 0;
+    enum { awake, dozing, waking } state = awake;
   };
   struct Class {
     Fd bytes;
@@ -118,6 +124,7 @@ class CellPool {
   static bool has_time(const Class& kind) { return 2 * kind.parked.size() > kind.want; }
   [[nodiscard]] bool has_room() const { return memory_ < settings_.memory.bytes; }
   [[nodiscard]] std::size_t count_building() const;
+  [[nodiscard]] std::size_t count_waking() const;
   bool forget_oldest_class();
   void release(Cell cell) { memory_ -= cell.memory; }
 

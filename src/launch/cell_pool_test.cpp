@@ -48,13 +48,13 @@ class Pool {
       EXPECT_GE(build->class_bytes, 0);
       pool.building(build->id, ++last_handle, now);
       kinds.push_back(build->id[0] + (build->id[1] << 8U));
-      under_way.push_back(last_handle);
+      under_way.emplace_back(last_handle, build->dozes);
     }
     return kinds;
   }
   void finish(std::uint64_t memory = 1'000'000) {
-    for (const int handle : under_way)
-      pool.ready(handle, memory, now);
+    for (const auto& [handle, dozes] : under_way)
+      pool.ready(handle, dozes ? memory / 2 : memory, dozes, now);
     under_way.clear();
   }
   // What claims get, in their order; and nobody waits any more who could have one.
@@ -74,7 +74,7 @@ class Pool {
 
   CellPool pool;
   Clock::time_point now{1000s};
-  std::vector<int> under_way;
+  std::vector<std::pair<int, bool>> under_way;  // and whether it may doze
   int last_handle = 100;
 
  private:
@@ -242,7 +242,7 @@ TEST(CellPools, WaitAfterACellCouldNotBeMade) {
   pool.settle();
   (void)pool.pool.retire(Pool::id(1));
   ASSERT_FALSE(pool.build().empty());
-  for (const int handle : pool.under_way)
+  for (const auto& [handle, dozes] : pool.under_way)
     pool.pool.gone(handle, pool.now);
   pool.under_way.clear();
   EXPECT_EQ(pool.pool.status().failed, 2U);
@@ -425,6 +425,80 @@ TEST(CellPools, HaveCellsOfExpectedClassesBeforeTheFirstClaim) {
   for (unsigned kind = 2; kind < 100; ++kind)
     pool.pool.expect(Pool::id(kind), null(), pool.now);
   EXPECT_EQ(pool.pool.status().classes, 64U);
+}
+
+// One claim with what it gets, and the number of that.
+int use_one(Pool& pool) {
+  pool.claim(1);
+  const auto given = pool.hand_over();
+  EXPECT_THAT(given, SizeIs(1));
+  return given.empty() ? -1 : given[0].first;
+}
+
+TEST(CellPools, LetCellsDozeThatManyWaitBefore) {
+  Pool pool({.min = 40, .max = 40}, 1);
+  pool.claim(1);
+  pool.settle(1'000'000);
+  EXPECT_EQ(pool.pool.status().parked, 40U);
+  EXPECT_EQ(pool.pool.status().memory, 32U * 1'000'000 + 8U * 500'000);
+  EXPECT_FALSE(pool.pool.next_wake(false)) << "the first 32 are awake";
+}
+
+TEST(CellPools, WakeThoseThatMoveUpOneAfterTheOther) {
+  Pool pool({.min = 40, .max = 40}, 1);
+  pool.claim(1);
+  pool.settle(1'000'000);
+  const int first = use_one(pool);
+  (void)use_one(pool);
+  EXPECT_FALSE(pool.pool.next_wake(true)) << "calls come first, and enough are awake";
+  const auto woken = pool.pool.next_wake(false);
+  EXPECT_EQ(woken, first + 32);
+  EXPECT_FALSE(pool.pool.next_wake(false)) << "one is being woken";
+  const std::uint64_t before = pool.pool.status().memory;
+  const std::uint64_t built = pool.pool.status().built;
+  pool.pool.ready(*woken, 1'000'000, false, pool.now);
+  EXPECT_EQ(pool.pool.status().memory, before + 500'000);
+  EXPECT_EQ(pool.pool.status().built, built) << "it is none that was made";
+  EXPECT_EQ(pool.pool.next_wake(false), first + 33);
+}
+
+TEST(CellPools, WakeCellsWhileCallsRunWhenHalfAreUsedUp) {
+  Pool pool({.min = 40, .max = 40}, 1);
+  pool.claim(1);
+  pool.settle();
+  for (int used = 1; used <= 16; ++used) {
+    EXPECT_FALSE(pool.pool.next_wake(true));
+    (void)use_one(pool);
+  }
+  EXPECT_FALSE(pool.pool.next_wake(true));
+  (void)use_one(pool);
+  EXPECT_TRUE(pool.pool.next_wake(true));
+}
+
+TEST(CellPools, HandOutACellThatDozesOrIsBeingWoken) {
+  Pool pool({.min = 40, .max = 40}, 1);
+  pool.claim(1);
+  pool.settle();
+  const int first = use_one(pool);
+  const auto woken = pool.pool.next_wake(false);
+  ASSERT_TRUE(woken);
+  for (int next = first + 1; next < first + 40; ++next)
+    EXPECT_EQ(use_one(pool), next);
+  EXPECT_EQ(pool.pool.status().memory, 0U);
+  // It has a claim by now.
+  pool.pool.ready(*woken, 1'000'000, false, pool.now);
+  EXPECT_EQ(pool.pool.status().parked, 0U);
+  EXPECT_EQ(pool.pool.status().memory, 0U);
+}
+
+TEST(CellPools, WakeNoneBeyondTheirMemory) {
+  Pool pool({.min = 40, .max = 40, .memory = ByteSize{34'000'000}}, 1);
+  pool.claim(1);
+  pool.settle(1'000'000);
+  ASSERT_GT(pool.pool.status().parked, 33U);
+  ASSERT_GE(pool.pool.status().memory, 34'000'000U);
+  (void)pool.pool.next_hand_over(pool.now);
+  EXPECT_FALSE(pool.pool.next_wake(false));
 }
 
 TEST(CellPools, ForgetClaimsInAChild) {

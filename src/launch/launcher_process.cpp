@@ -249,7 +249,8 @@ void LauncherLoop::read_child(Child& child) {
     if ((packet->flags & kBadImage) != 0 && child.images == images_state_ &&
         images_.erase(packet->id) != 0)
       ++images_state_;
-    pool_.ready(child.socket.get(), packet->size * kPacketUnit, Clock::now());
+    pool_.ready(child.socket.get(), packet->size * kPacketUnit, (packet->flags & kDozing) != 0,
+                Clock::now());
     if (child.wanted == PacketId{}) return;
     if (!images_.contains(child.wanted)) return start_template(child);
     // It was begun before the image was there.
@@ -292,12 +293,16 @@ LauncherLoop::Children::iterator LauncherLoop::oldest_idle() {
   return oldest;
 }
 
+std::uint8_t flags_of(const CellPool::Build& build) {
+  return static_cast<std::uint8_t>((build.spare ? kSpare : 0) | (build.dozes ? kMayDoze : 0));
+}
+
 bool LauncherLoop::make_again(const CellPool::Build& build) {
   const auto at = std::ranges::find_if(children_, [&](const auto& entry) {
     return entry.second.doing == Child::idle && entry.second.id == build.id;
   });
   if (at == children_.end()) return false;
-  if (!send_packet(at->first, PacketKind::make, build.spare ? kSpare : 0, {})) {
+  if (!send_packet(at->first, PacketKind::make, flags_of(build), {})) {
     children_.erase(at);
     return false;
   }
@@ -339,6 +344,8 @@ void LauncherLoop::tend_pool() {
       break;
     }
   let_go(pool_.surplus(now));
+  while (const auto handle = pool_.next_wake(is_busy()))
+    (void)send_packet(*handle, PacketKind::wake, 0, {});  // of one that has died we hear
 }
 
 void LauncherLoop::let_go(std::span<const CellPool::Handle> handles) {
@@ -392,7 +399,7 @@ bool LauncherLoop::start_parked(const CellPool::Build& build) {
   const Fd theirs(ends[1]);
   const pid_t pid = fork_child([&] {
     ours.reset();
-    supervise_parked(post(), theirs, build.class_bytes, build.spare);
+    supervise_parked(post(), theirs, build.class_bytes, flags_of(build));
   });
   if (pid < 0) return false;
   const int handle = ours.get();

@@ -48,10 +48,10 @@ struct SupervisorPost {
 [[noreturn]] void supervise(const SupervisorPost& post, const Fd& connection, const Packet& claim);
 
 // The same for a claim that is not there yet: makes a cell of the class, says `ready` over `socket`
-// and waits for it; then says `idle`, and does it again when it is told to. `spare`: while the
-// first is made, others come first.
+// and waits for it; then says `idle`, and does it again when it is told to. `how`: the flags of
+// `make`, for the first one.
 [[noreturn]] void supervise_parked(const SupervisorPost& post, const Fd& socket, int class_bytes,
-                                   bool spare);
+                                   std::uint8_t how);
 
 // Makes the template that cells of the class would like to have, and sends its image.
 [[noreturn]] void make_template(const SupervisorPost& post, const Fd& socket, int class_bytes);

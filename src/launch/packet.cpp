@@ -42,18 +42,19 @@ bool is_whole(const Header& header, std::size_t fds, bool has_content) {
              fds == (kind == PacketKind::claim ? 1 : 2) +
                         static_cast<std::size_t>(std::popcount(header.flags));
     case PacketKind::make:
-      return (header.flags & ~kSpare) == 0 && fds == 0 && !has_id;
+      return (header.flags & ~(kSpare | kMayDoze)) == 0 && fds == 0 && !has_id;
     case PacketKind::accepted:
     case PacketKind::go:
     case PacketKind::hello:
     case PacketKind::idle:
+    case PacketKind::wake:
       return header.flags == 0 && fds == 0 && !has_id;
     case PacketKind::outcome:
       return header.flags == 0 && fds == 1 && !has_id;
     case PacketKind::pool:
       return header.flags == 0 && fds <= 1 && !has_id;
     case PacketKind::ready:
-      return (header.flags & ~kBadImage) == 0 && fds == 0;
+      return (header.flags & ~(kBadImage | kDozing)) == 0 && fds == 0;
     case PacketKind::image:
       return header.flags == 0 && fds == 1;
   }

@@ -38,6 +38,8 @@ namespace sallyport {
 // Between the launcher and a supervisor that makes a cell ahead of need:
 //
 //   supervisor → launcher   ready      the cell is parked; `id`: of an image it would have liked
+//   launcher → supervisor   wake       what dozes in the cell is to get ready for a call
+//   supervisor → launcher   ready      it is
 //   launcher → supervisor   hand_over  the claim; descriptors: the connection, then as before
 //   supervisor → launcher   idle       the call has ended, the cell is taken down
 //   launcher → supervisor   make       make another one of the same class
@@ -55,6 +57,7 @@ enum class PacketKind : std::uint8_t {
   idle = 9,
   make = 10,
   go = 11,
+  wake = 12,
 };
 
 // Of a claim: which descriptors follow, in this order.
@@ -66,10 +69,12 @@ enum PacketFlag : std::uint8_t {
   kHasClass = 16,      // the class of the cell, whose digest is the packet's `id`
 };
 
-// Of `ready`: the image with that id is there, and is of no use.
+// Of `ready`: the image with that id is there, and is of no use; what waits in the cell dozes.
 inline constexpr std::uint8_t kBadImage = 1;
-// Of `make`: it has time.
+inline constexpr std::uint8_t kDozing = 2;
+// Of `make`: it has time; what waits in it may doze.
 inline constexpr std::uint8_t kSpare = 1;
+inline constexpr std::uint8_t kMayDoze = 2;
 
 inline constexpr std::size_t kMostPacketFds = 7;
 inline constexpr std::size_t kMostPacketContent = 8192;

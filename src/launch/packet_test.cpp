@@ -115,7 +115,8 @@ TEST_F(Packets, OfSupervisorsAreOfOneFormOnly) {
   EXPECT_TRUE(passes(PacketKind::ready, 0, 0));
   EXPECT_TRUE(passes(PacketKind::ready, 0, 0, kId)) << "the image that it would have liked";
   EXPECT_TRUE(passes(PacketKind::ready, kBadImage, 0, kId));
-  EXPECT_FALSE(passes(PacketKind::ready, 2, 0, kId));
+  EXPECT_TRUE(passes(PacketKind::ready, kDozing, 0));
+  EXPECT_FALSE(passes(PacketKind::ready, 4, 0, kId));
   EXPECT_FALSE(passes(PacketKind::ready, 0, 1));
   EXPECT_TRUE(passes(PacketKind::image, 0, 1));
   EXPECT_FALSE(passes(PacketKind::image, 0, 0));
@@ -138,8 +139,8 @@ TEST_F(Packets, WithoutACallAreOfOneFormOnly) {
   EXPECT_FALSE(passes(PacketKind::pool, 0, 2));
   EXPECT_FALSE(passes(PacketKind::pool, 1, 0));
   EXPECT_FALSE(passes(PacketKind::pool, 0, 0, kId));
-  for (const PacketKind kind :
-       {PacketKind::hello, PacketKind::accepted, PacketKind::go, PacketKind::idle}) {
+  for (const PacketKind kind : {PacketKind::hello, PacketKind::accepted, PacketKind::go,
+                                PacketKind::idle, PacketKind::wake}) {
     EXPECT_TRUE(passes(kind, 0, 0));
     EXPECT_FALSE(passes(kind, 0, 1));
     EXPECT_FALSE(passes(kind, 1, 0));
@@ -150,10 +151,11 @@ TEST_F(Packets, WithoutACallAreOfOneFormOnly) {
   EXPECT_FALSE(passes(PacketKind::outcome, 0, 1, kId));
   EXPECT_TRUE(passes(PacketKind::make, 0, 0));
   EXPECT_TRUE(passes(PacketKind::make, kSpare, 0));
-  EXPECT_FALSE(passes(PacketKind::make, 2, 0));
+  EXPECT_TRUE(passes(PacketKind::make, kSpare | kMayDoze, 0));
+  EXPECT_FALSE(passes(PacketKind::make, 4, 0));
   EXPECT_FALSE(passes(PacketKind::make, 0, 1));
   EXPECT_FALSE(passes(PacketKind::make, 0, 0, kId));
-  for (const int kind : {0, 12, 255})
+  for (const int kind : {0, 13, 255})
     EXPECT_FALSE(passes(static_cast<PacketKind>(kind), 0, 0)) << kind;
 }
 

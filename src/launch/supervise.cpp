@@ -266,11 +266,11 @@ class CellMaker {
   }
 
   // False: something may be left of the last cell.
-  [[nodiscard]] bool work(bool spare) {
+  [[nodiscard]] bool work(std::uint8_t how) {
     for (int made = 1;; ++made) {
       // Whoever writes files as another user loses what was asked for here.
       live_with(post_.launcher, kName);
-      const End end = park_and_answer(spare);
+      const End end = park_and_answer(how);
       if (end != End::clean) return end == End::over;
       if (made == kMostCells || Clock::now() >= until_ ||
           !send_packet(socket_.get(), PacketKind::idle, 0, {}))
@@ -278,7 +278,7 @@ class CellMaker {
       wait_for_socket();
       const auto order = receive_packet(socket_.get());
       if (!order || order->kind != PacketKind::make) return true;
-      spare = (order->flags & kSpare) != 0;
+      how = order->flags;
     }
   }
 
@@ -288,8 +288,10 @@ class CellMaker {
 
   // Another cell may follow; none is to follow; something may be left of this one.
   enum class End { clean, over, unclean };
-  End park_and_answer(bool spare);
-  ParkedCell park(Packet& ready);
+  End park_and_answer(std::uint8_t how);
+  ParkedCell park(Packet& ready, bool may_doze);
+  [[nodiscard]] bool say_ready(const ParkedCell& parked, const Packet& ready) const;
+  Sys<Packet> wait_for_claim(const ParkedCell& parked) const;
   void wait_for_socket() const {
     pollfd event{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     while (::poll(&event, 1, -1) < 0 && errno == EINTR)
@@ -306,7 +308,7 @@ class CellMaker {
 
 // A cell that cannot be made is a matter of the call: the next claim gets it said. `ready` becomes
 // what there is to say about images.
-ParkedCell CellMaker::park(Packet& ready) {
+ParkedCell CellMaker::park(Packet& ready, bool may_doze) {
   ParkedCell parked{.cell = nullptr, .class_bytes = class_bytes_};
   if (!claim_) return parked;
   CellSpec spec = claim_->spec;
@@ -316,8 +318,9 @@ ParkedCell CellMaker::park(Packet& ready) {
   if (python) ready.id = template_of(spec);
   const auto image = python ? post_.images.find(ready.id) : post_.images.end();
   const bool has_image = image != post_.images.end();
-  parked.cell = make_parked(spec, has_image ? image->second.get() : -1, root);
+  parked.cell = make_parked(spec, has_image ? image->second.get() : -1, root, may_doze);
   if (has_image && parked.cell) ready.id = {};
+  if (parked.cell && parked.cell->dozes()) ready.flags = kDozing;
   if (has_image && !parked.cell) ready.flags = kBadImage;
   if (!parked.cell && spec.warm != Warmth{}) {
     // What the call needs is then started by the call.
@@ -327,25 +330,42 @@ ParkedCell CellMaker::park(Packet& ready) {
   return parked;
 }
 
+bool CellMaker::say_ready(const ParkedCell& parked, const Packet& ready) const {
+  const std::uint64_t memory = kSupervisorMemory + (parked.cell ? parked.cell->memory() : 0);
+  const auto units = std::min<std::uint64_t>(memory / kPacketUnit, 0xffff);
+  return send_packet(socket_.get(), PacketKind::ready, ready.flags, {}, ready.id,
+                     static_cast<std::uint16_t>(units))
+      .has_value();
+}
+
+// What dozes in it may be woken meanwhile.
+Sys<Packet> CellMaker::wait_for_claim(const ParkedCell& parked) const {
+  for (;;) {
+    if (parked.cell && !parked.cell->park(socket_.get())) return sys_fail("poll", "cell", ECHILD);
+    wait_for_socket();
+    auto packet = receive_packet(socket_.get());
+    if (!packet || packet->kind != PacketKind::wake || !parked.cell) return packet;
+    if (!parked.cell->dozes()) continue;
+    if (!parked.cell->wake() || !parked.cell->park() || !say_ready(parked, {}))
+      return sys_fail("poll", "cell", ECHILD);
+  }
+}
+
 // However it ends, the cell is taken down. Another one may follow where all was as it should be.
-CellMaker::End CellMaker::park_and_answer(bool spare) {
+CellMaker::End CellMaker::park_and_answer(std::uint8_t how) {
   // Without the right to take it back, the call would be slow, too.
-  spare = spare && ::geteuid() == 0 && (::getpgrp() == ::getpid() || ::setpgid(0, 0) == 0);
+  const bool spare = (how & kSpare) != 0 && ::geteuid() == 0 &&
+                     (::getpgrp() == ::getpid() || ::setpgid(0, 0) == 0);
   if (spare) ::setpriority(PRIO_PGRP, 0, kSpareNice);
   Packet ready;
-  ParkedCell parked = park(ready);
+  ParkedCell parked = park(ready, (how & kMayDoze) != 0);
   bool sound = parked.cell && ready.id == PacketId{};
   if (spare) {
     sound = ::setpriority(PRIO_PGRP, 0, 0) == 0 && sound;
     if (parked.cell) parked.cell->set_priority(0);
   }
-  const std::uint64_t memory = kSupervisorMemory + (parked.cell ? parked.cell->memory() : 0);
-  ready.size = static_cast<std::uint16_t>(std::min<std::uint64_t>(memory / kPacketUnit, 0xffff));
-  if (!send_packet(socket_.get(), PacketKind::ready, ready.flags, {}, ready.id, ready.size))
-    return End::over;
-  if (parked.cell && !parked.cell->park(socket_.get())) return End::over;
-  wait_for_socket();
-  auto packet = receive_packet(socket_.get());
+  if (!say_ready(parked, ready)) return End::over;
+  auto packet = wait_for_claim(parked);
   if (!packet || packet->kind != PacketKind::hand_over) return End::over;
   const Fd connection = std::move(packet->fds[0]);
   packet->fds.erase(packet->fds.begin());
@@ -402,9 +422,10 @@ void supervise(const SupervisorPost& post, const Fd& connection, const Packet& c
   ::_exit(0);
 }
 
-void supervise_parked(const SupervisorPost& post, const Fd& socket, int class_bytes, bool spare) {
+void supervise_parked(const SupervisorPost& post, const Fd& socket, int class_bytes,
+                      std::uint8_t how) {
   try {
-    ::_exit(CellMaker(post, socket, class_bytes).work(spare) ? 0 : 1);
+    ::_exit(CellMaker(post, socket, class_bytes).work(how) ? 0 : 1);
   } catch (const std::exception&) {
     ::_exit(1);
   }

@@ -14,6 +14,10 @@
 #define SALLYPORT_ORDER_FD 3
 #define SALLYPORT_IMAGE_FD 4
 
+// Said over the first by a copy that is started with a word, whatever it is: it is mapped, and
+// waits for any byte before it takes memory for itself and goes on.
+#define SALLYPORT_DOZES "D"
+
 // restore.c lies below, and so does what it needs while everything else is taken away. Programs
 // begin at 4 MiB or far above it.
 #define SALLYPORT_RESTORE_TEXT 0x10000UL

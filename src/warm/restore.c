@@ -6,6 +6,7 @@
 #include <linux/auxvec.h>
 #include <linux/fcntl.h>
 #include <linux/mman.h>
+#include <linux/poll.h>
 #include <linux/prctl.h>
 #include <linux/stat.h>
 #include <stddef.h>
@@ -83,8 +84,16 @@ static unsigned long find_vdso(const unsigned long* stack) {
   return 0;
 }
 
+// Until something is said, which is left there. All is mapped by now, and no page is its own yet.
+static void doze(void) {
+  struct pollfd order = {.fd = SALLYPORT_ORDER_FD, .events = POLLIN, .revents = 0};
+  need(call3(__NR_write, SALLYPORT_ORDER_FD, (unsigned long)SALLYPORT_DOZES, 1), 14);
+  need(call3(__NR_poll, (unsigned long)&order, 1, ~0UL), 15);
+}
+
 __attribute__((noreturn, used)) static void restore(const unsigned long* stack) {
   const unsigned long vdso = find_vdso(stack);
+  const int dozes = stack[0] > 1;
   need(call6(__NR_mmap, SALLYPORT_RESTORE_HEADER, kPage, PROT_READ, MAP_PRIVATE | MAP_FIXED,
              SALLYPORT_IMAGE_FD, 0),
        1);
@@ -117,6 +126,8 @@ __attribute__((noreturn, used)) static void restore(const unsigned long* stack) 
   for (unsigned long i = 0; i < HEADER->files; ++i)
     call3(__NR_close, (unsigned long)descriptors[i], 0, 0);
   call3(__NR_close, SALLYPORT_IMAGE_FD, 0, 0);
+
+  if (dozes) doze();
 
   // One call for a run of pages costs less than a fault for each. What cannot be had is faulted in
   // as ever.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <fstream>
+
 #include "warm/child_fixture.h"
 
 namespace sallyport {
@@ -58,6 +60,26 @@ TEST(Images, GoOnFromWhereTheyWereTaken) {
     EXPECT_EQ(copy.hear(), "[[1, \"" + std::string(word) +
                                "\"], 50000000, 900, [500], 999, \"child\\n\", true]");
   }
+}
+
+std::uint64_t resident_pages(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+  std::uint64_t mapped = 0, resident = 0;
+  file >> mapped >> resident;
+  return resident;
+}
+
+TEST(Images, HaveCopiesThatDozeUntilTheyAreSpokenTo) {
+  const auto image = image_of(kScript);
+  ASSERT_TRUE(image) << image.error().message;
+  const Fd program = program_file();
+  Child copy({"restore", "doze"}, {.image = image->get(), .program = program.get()});
+  EXPECT_EQ(copy.hear(), SALLYPORT_DOZES);
+  const std::uint64_t dozing = resident_pages(copy.pid());
+  EXPECT_GT(dozing, 0U);
+  EXPECT_LT(dozing, 100U) << "it has taken memory that it does not need yet";
+  copy.say("one");
+  EXPECT_EQ(copy.hear(), "[[1, \"one\"], 50000000, 900, [500], 999, \"child\\n\", true]");
 }
 
 TEST(Images, AreSealed) {
