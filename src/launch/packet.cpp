@@ -100,10 +100,13 @@ Sys<void> send_packet(int socket, PacketKind kind, std::uint8_t flags, std::span
 
 Sys<Packet> receive_packet(int socket) {
   Header header{.magic = 0};
-  // One byte more, so that a longer packet is seen as such.
-  char content[kMostPacketContent + 1];
+  Packet packet;
+  // One byte more, so that a longer packet is seen as such. Never on the stack: a supervisor's next
+  // cell begins as a copy of it, and gives up its heap only.
+  packet.content.resize_and_overwrite(kMostPacketContent + 1,
+                                      [](char*, std::size_t size) { return size; });
   iovec text[] = {{.iov_base = &header, .iov_len = sizeof(header)},
-                  {.iov_base = content, .iov_len = sizeof(content)}};
+                  {.iov_base = packet.content.data(), .iov_len = packet.content.size()}};
   // The kernel closes what does not fit here, and says so.
   alignas(cmsghdr) char space[CMSG_SPACE(kMostPacketFds * sizeof(int))] = {};
   msghdr message{};
@@ -124,7 +127,6 @@ Sys<Packet> receive_packet(int socket) {
   if (size < 0 && errno == ECONNRESET) size = receive();
   if (size < 0) return sys_fail("recvmsg", "packet", errno == ECONNRESET ? EPIPE : errno);
 
-  Packet packet;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
        part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -141,7 +143,7 @@ Sys<Packet> receive_packet(int socket) {
       (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
       !is_whole(header, packet.fds.size(), excess > 0))
     return sys_fail("recvmsg", "packet", EBADMSG);
-  packet.content.assign(content, excess);
+  packet.content.resize(excess);
   packet.kind = static_cast<PacketKind>(header.kind);
   packet.flags = header.flags;
   packet.id = header.id;
