@@ -547,7 +547,8 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id, const Shared
     if (auto done = lay_out_trust(plan, *root); !done) return std::unexpected(done.error());
   if (shared != nullptr) {
     plan.shared_root = shared->mounts.get();
-    plan.shared_root_is = shared->is;
+    if (::fstat(shared->root.get(), &plan.shared_root_is) != 0)
+      return fail(Reason::unavailable, SysError{"fstat", "shared root", errno});
   } else if (auto done = lay_out_root(plan, *root); !done) {
     return std::unexpected(done.error());
   }

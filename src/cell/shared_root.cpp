@@ -70,10 +70,8 @@ Result<SharedRoot> build_in_child(Plan& plan) {
   auto received = receive(control->supervisor.get());
   if (!received || received->descriptors.size() != 2)
     return fail(Reason::unavailable, SysError{"recvmsg", "shared root", EIO});
-  SharedRoot shared{.mounts = std::move(received->descriptors[0]), .is = {}};
-  if (::fstat(received->descriptors[1].get(), &shared.is) != 0)
-    return fail(Reason::unavailable, SysError{"fstat", "shared root", errno});
-  return shared;
+  return SharedRoot{.mounts = std::move(received->descriptors[0]),
+                    .root = std::move(received->descriptors[1])};
 }
 
 }  // namespace

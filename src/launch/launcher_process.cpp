@@ -32,6 +32,9 @@ constexpr std::size_t kMostTemplates = 64;
 constexpr int kMostIdle = 16;
 // A bit less than their own: what they are told to make, they make.
 constexpr auto kIdleLife = kSupervisorLife - std::chrono::seconds(5);
+// Whoever gets one late has this long with it.
+constexpr auto kRootLife = kSupervisorLife / 2;
+constexpr std::size_t kMostRoots = 64;
 constexpr auto kTemplateBackOff = std::chrono::minutes(1);
 CellPool::Builders builders_for(unsigned cores) {
   return {.wanted = std::max(8U, 4 * cores), .ahead = std::max(1U, cores / 2)};
@@ -91,6 +94,7 @@ class LauncherLoop {
   void accept_some();
   void read_claim(Waiting& waiting);
   void read_child(Child& child);
+  void keep_root(Packet packet);
   void note_idle(Child& child);
   void drop_idle(Clock::time_point now);
   Children::iterator oldest_idle();
@@ -111,7 +115,8 @@ class LauncherLoop {
             .front = settings_.front,
             .launcher = launcher_,
             .egress = settings_.egress.get(),
-            .images = images_};
+            .images = images_,
+            .roots = roots_};
   }
 
   LauncherSettings settings_;
@@ -119,6 +124,7 @@ class LauncherLoop {
   Fd events_;  // epoll
   CellPool pool_;
   Images images_;
+  Roots roots_;
   std::uint64_t images_state_ = 0;  // a number for each change
   std::map<int, Waiting> waiting_;  // connections without a claim, by their descriptors
   Children children_;               // by their sockets
@@ -140,6 +146,8 @@ void LauncherLoop::turn() {
     if (!next || waiting.until < *next) next = waiting.until;
   if (const auto oldest = oldest_idle(); oldest != children_.end())
     if (const auto end = oldest->second.since + kIdleLife; !next || end < *next) next = end;
+  for (const auto& [id, kept] : roots_)
+    if (!next || kept.since + kRootLife < *next) next = kept.since + kRootLife;
   int patience = -1;
   if (next) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now());
@@ -152,6 +160,9 @@ void LauncherLoop::turn() {
     handle(events[static_cast<std::size_t>(i)].data.fd);
   std::erase_if(waiting_, [now = Clock::now()](const auto& entry) {
     return !entry.second.connection || entry.second.until <= now;
+  });
+  std::erase_if(roots_, [now = Clock::now()](const auto& entry) {
+    return now - entry.second.since >= kRootLife;
   });
   tend_pool();
 }
@@ -189,6 +200,7 @@ void LauncherLoop::stop() {
   for (CellPool::WaitingClaim& claim : pool_.expired(Clock::time_point::max()))
     start(claim.connection, claim.claim);
   children_.clear();
+  roots_.clear();
 }
 
 void LauncherLoop::accept_some() {
@@ -243,6 +255,7 @@ void LauncherLoop::read_child(Child& child) {
   if (!packet && packet.error().err == EAGAIN) return;
   if (packet && packet->kind == PacketKind::image)
     return take_image(child, std::move(packet->fds[0]));
+  if (packet && packet->kind == PacketKind::root) return keep_root(std::move(*packet));
   if (packet && packet->kind == PacketKind::idle) return note_idle(child);
   if (packet && packet->kind == PacketKind::ready) {
     child.wanted = packet->id;
@@ -263,6 +276,12 @@ void LauncherLoop::read_child(Child& child) {
     pool_.hold(child.id, false);
   }
   children_.erase(child.socket.get());
+}
+
+void LauncherLoop::keep_root(Packet packet) {
+  if (!settings_.listener || roots_.size() >= kMostRoots) return;
+  SharedRoot root{.mounts = std::move(packet.fds[0]), .root = std::move(packet.fds[1])};
+  roots_.insert_or_assign(packet.id, KeptRoot{.root = std::move(root), .since = Clock::now()});
 }
 
 // It may make another cell; but not many wait for that.

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/fd.h"
+#include "cell/shared_root.h"
 #include "launch/ceiling.h"
 #include "launch/packet.h"
 
@@ -34,6 +35,14 @@ inline constexpr std::chrono::seconds kSupervisorLife{60};
 // The images of interpreters, by the id of their template.
 using Images = std::map<PacketId, Fd>;
 
+// Shared roots that supervisors have made, by what they are made from. A supervisor that gets one
+// lives no longer than the one that made it.
+struct KeptRoot {
+  SharedRoot root;
+  std::chrono::steady_clock::time_point since;
+};
+using Roots = std::map<PacketId, KeptRoot>;
+
 // What a supervisor has from its launcher.
 struct SupervisorPost {
   const LaunchCeiling& ceiling;
@@ -41,6 +50,7 @@ struct SupervisorPost {
   pid_t launcher;  // the process without which it must not live
   int egress;
   const Images& images;
+  const Roots& roots;
 };
 
 // The child's part: answers the one claim on `connection`, and never returns. Nothing in the packet

@@ -57,6 +57,8 @@ bool is_whole(const Header& header, std::size_t fds, bool has_content) {
       return (header.flags & ~(kBadImage | kDozing)) == 0 && fds == 0;
     case PacketKind::image:
       return header.flags == 0 && fds == 1;
+    case PacketKind::root:
+      return header.flags == 0 && fds == 2 && has_id;
   }
   return false;
 }

@@ -44,6 +44,7 @@ namespace sallyport {
 //   supervisor → launcher   idle       the call has ended, the cell is taken down
 //   launcher → supervisor   make       make another one of the same class
 //
+//   supervisor → launcher   root       descriptors: a shared root, for others of the same `id`
 //   supervisor → launcher   image      descriptor: the image of a template
 enum class PacketKind : std::uint8_t {
   claim = 1,
@@ -58,6 +59,7 @@ enum class PacketKind : std::uint8_t {
   make = 10,
   go = 11,
   wake = 12,
+  root = 13,
 };
 
 // Of a claim: which descriptors follow, in this order.
@@ -80,7 +82,7 @@ inline constexpr std::size_t kMostPacketFds = 7;
 inline constexpr std::size_t kMostPacketContent = 8192;
 inline constexpr std::uint64_t kPacketUnit = 65536;
 
-// A part of a digest: of a class of cells, or of a template.
+// A part of a digest: of a class of cells, of a template, or of what a shared root is made from.
 using PacketId = std::array<std::uint8_t, 16>;
 [[nodiscard]] PacketId id_of(std::string_view bytes);
 

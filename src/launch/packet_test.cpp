@@ -155,7 +155,11 @@ TEST_F(Packets, WithoutACallAreOfOneFormOnly) {
   EXPECT_FALSE(passes(PacketKind::make, 4, 0));
   EXPECT_FALSE(passes(PacketKind::make, 0, 1));
   EXPECT_FALSE(passes(PacketKind::make, 0, 0, kId));
-  for (const int kind : {0, 13, 255})
+  EXPECT_TRUE(passes(PacketKind::root, 0, 2, kId));
+  EXPECT_FALSE(passes(PacketKind::root, 0, 1, kId));
+  EXPECT_FALSE(passes(PacketKind::root, 0, 2));
+  EXPECT_FALSE(passes(PacketKind::root, 1, 2, kId));
+  for (const int kind : {0, 14, 255})
     EXPECT_FALSE(passes(static_cast<PacketKind>(kind), 0, 0)) << kind;
 }
 

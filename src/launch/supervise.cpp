@@ -17,7 +17,6 @@
 
 #include "base/call_id.h"
 #include "base/log.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "cell/late.h"
 #include "cell/parked.h"
@@ -27,6 +26,8 @@
 
 namespace sallyport {
 namespace {
+
+using namespace std::string_literals;
 
 std::unexpected<Error> refuse(std::string what) {
   return fail(Reason::cannot_enforce, "the launcher refused the call: " + std::move(what));
@@ -248,6 +249,12 @@ PacketId template_of(const CellSpec& spec) {
   return id_of(text);
 }
 
+// What make_shared_root() looks at; and the tenant, whose cells share it with no other's.
+PacketId root_of(const Claim& claim) {
+  const bool python = claim.spec.warm.interpreter == Interpreter::python;
+  return id_of(claim.tenant + '\0' + claim.spec.hostname + (python ? "\0python"s : ""s));
+}
+
 // Makes cells of one class, one after the other: what they share is made once, and so is this
 // process. It lives for a while only, so that what it has seen of the system does not grow old.
 class CellMaker {
@@ -255,14 +262,7 @@ class CellMaker {
   CellMaker(const SupervisorPost& post, const Fd& socket, int class_file)
       : post_(post), socket_(socket), claim_(read_class(post, class_file, class_bytes_)) {
     live_with(post.launcher, kName);
-    if (!claim_ || !may_share_root(claim_->spec)) return;
-    if (auto root = make_shared_root(claim_->spec))
-      root_ = std::move(*root);
-    else
-      log_line("no shared root", {{"message", root.error().message}});
-    // What the root was laid out with would be kept for as long as this process waits, and be
-    // copied with it for each cell.
-    ::malloc_trim(0);
+    if (claim_ && may_share_root(claim_->spec)) find_root();
   }
 
   // False: something may be left of the last cell.
@@ -286,6 +286,7 @@ class CellMaker {
   using Clock = std::chrono::steady_clock;
   static constexpr int kMostCells = 1000;
 
+  void find_root();
   // Another cell may follow; none is to follow; something may be left of this one.
   enum class End { clean, over, unclean };
   End park_and_answer(std::uint8_t how);
@@ -302,9 +303,28 @@ class CellMaker {
   const Fd& socket_;
   std::string class_bytes_;
   Result<Claim> claim_;
-  std::optional<SharedRoot> root_;
+  std::optional<SharedRoot> own_root_;
+  const SharedRoot* root_ = nullptr;
   Clock::time_point until_ = Clock::now() + kSupervisorLife;
 };
+
+// One that somebody else has made, or one for others, too.
+void CellMaker::find_root() {
+  const PacketId id = root_of(*claim_);
+  if (const auto kept = post_.roots.find(id); kept != post_.roots.end()) {
+    root_ = &kept->second.root;
+    until_ = kept->second.since + kSupervisorLife;
+    return;
+  }
+  auto made = make_shared_root(claim_->spec);
+  // What it was laid out with would be kept for as long as this process waits, and be copied with
+  // it for each cell.
+  ::malloc_trim(0);
+  if (!made) return log_line("no shared root", {{"message", made.error().message}});
+  root_ = &own_root_.emplace(std::move(*made));
+  const int fds[] = {root_->mounts.get(), root_->root.get()};
+  (void)send_packet(socket_.get(), PacketKind::root, 0, fds, id);  // without it, it is ours alone
+}
 
 // A cell that cannot be made is a matter of the call: the next claim gets it said. `ready` becomes
 // what there is to say about images.
@@ -313,19 +333,18 @@ ParkedCell CellMaker::park(Packet& ready, bool may_doze) {
   if (!claim_) return parked;
   CellSpec spec = claim_->spec;
   spec.call_id = make_call_id();
-  const SharedRoot* const root = root_ ? &*root_ : nullptr;
   const bool python = spec.warm.interpreter == Interpreter::python;
   if (python) ready.id = template_of(spec);
   const auto image = python ? post_.images.find(ready.id) : post_.images.end();
   const bool has_image = image != post_.images.end();
-  parked.cell = make_parked(spec, has_image ? image->second.get() : -1, root, may_doze);
+  parked.cell = make_parked(spec, has_image ? image->second.get() : -1, root_, may_doze);
   if (has_image && parked.cell) ready.id = {};
   if (parked.cell && parked.cell->dozes()) ready.flags = kDozing;
   if (has_image && !parked.cell) ready.flags = kBadImage;
   if (!parked.cell && spec.warm != Warmth{}) {
     // What the call needs is then started by the call.
     spec.warm = {};
-    parked.cell = make_parked(spec, -1, root);
+    parked.cell = make_parked(spec, -1, root_);
   }
   return parked;
 }
@@ -340,6 +359,8 @@ bool CellMaker::say_ready(const ParkedCell& parked, const Packet& ready) const {
 
 // What dozes in it may be woken meanwhile.
 Sys<Packet> CellMaker::wait_for_claim(const ParkedCell& parked) const {
+  // There are many of them, and what this one was made with is not needed for long.
+  if (parked.cell && parked.cell->dozes()) ::malloc_trim(0);
   for (;;) {
     if (parked.cell && !parked.cell->park(socket_.get())) return sys_fail("poll", "cell", ECHILD);
     wait_for_socket();

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "cell/late.h"
 #include "launch/launcher_fixture.h"
 #include "launch/pool_status.h"
@@ -15,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 LaunchCeiling ceiling_with(PoolRules pool) {
-  const auto policy = Policy::parse("version: 1\ntenants: {acme: {}}\n");
+  const auto policy = Policy::parse("version: 1\ntenants: {acme: {}, other: {}}\n");
   EXPECT_TRUE(policy);
   auto ceiling = make_launch_ceiling(policy->rules(), "", UidRange{});
   EXPECT_TRUE(ceiling);
@@ -63,7 +65,11 @@ TEST(LauncherPool, RunsNothingInAParkedCellBeforeTheFrontSaysSo) {
   const CellSpec spec = shell("echo ran");
   const CellStreams streams{.output = write_end.get()};
   auto asked = ask_for_cell(launcher.path(), "acme", spec, streams);
-  ASSERT_TRUE(eventually([&] { return !is_parked(); })) << "it has the cell";
+  // The next one may be parked before anybody has looked.
+  ASSERT_TRUE(eventually([&] {
+    const auto status = ask_status(launcher.path());
+    return status && status->hits == 1;
+  })) << "it has the cell";
   pollfd silent{.fd = output.get(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&silent, 1, 200), 0);
   // Let go unused, the cell is not used for another call.
@@ -110,6 +116,35 @@ TEST(LauncherPool, HasCellsOfExpectedClassesBeforeTheFirstClaim) {
   ASSERT_TRUE(status);
   EXPECT_EQ(status->hits, 1U);
   EXPECT_EQ(status->misses, 0U);
+}
+
+// The file systems of the roots of two cells that are there at the same time.
+std::set<std::string> roots_of(const LauncherUnderTest& launcher, const std::string& first,
+                               const std::string& second) {
+  EXPECT_TRUE(eventually([&] {
+    const auto status = ask_status(launcher.path());
+    return status && status->parked >= 2;
+  }));
+  std::set<std::string> devices;
+  auto one = ask_for_cell(launcher.path(), first, shell("stat -c 'device %d' /"), {});
+  auto other = ask_for_cell(launcher.path(), second, shell("stat -c 'device %d' /"), {});
+  for (auto* asked : {&one, &other}) {
+    const Outcome outcome = (*asked)->run();
+    EXPECT_THAT(outcome.output, HasSubstr("device ")) << outcome.message;
+    devices.insert(outcome.output);
+  }
+  return devices;
+}
+
+TEST(LauncherPool, LetsTheSupervisorsOfATenantShareOneRoot) {
+  ASSERT_EQ(::geteuid(), 0U) << "only root has shared roots";
+  const LauncherUnderTest launcher(ceiling_with({.min = 2, .max = 4}));
+  for (const char* tenant : {"acme", "other"})
+    ASSERT_EQ(run_cell_remotely(launcher.path(), tenant, shell("true"), {}).status,
+              Status::success);
+  EXPECT_THAT(roots_of(launcher, "acme", "acme"), testing::SizeIs(1));
+  EXPECT_THAT(roots_of(launcher, "other", "other"), testing::SizeIs(1));
+  EXPECT_THAT(roots_of(launcher, "acme", "other"), testing::SizeIs(2));
 }
 
 TEST(LauncherPool, MakesNoneWhereItMayKeepNone) {
