@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <thread>
 
@@ -18,6 +19,39 @@ TEST(RecycledAllocator, GivesTheSameMemoryAgain) {
   memory.deallocate(first, 1);
   memory.deallocate(second, 1);
   memory.deallocate(memory.allocate(7), 7);
+}
+
+// One thread makes what another destroys: what the second has too much of comes back to the first.
+TEST(RecycledAllocator, BringsMemoryBackFromTheThreadThatGaveItBack) {
+  struct Large {
+    char bytes[1000];
+  };
+  RecycledAllocator<Large> memory;
+  std::set<Large*> made;
+  for (int i = 0; i < 100; ++i)
+    made.insert(memory.allocate(1));
+  EXPECT_EQ(made.size(), 100U);
+  std::thread([&] {
+    for (Large* const place : made)
+      memory.deallocate(place, 1);
+  }).join();
+  for (int i = 0; i < 100; ++i) {
+    Large* const place = memory.allocate(1);
+    EXPECT_EQ(made.erase(place), 1U);
+    std::allocator<Large>().deallocate(place, 1);
+  }
+}
+
+// Objects of a thread end in an order that nobody chose.
+TEST(RecycledAllocator, TakesMemoryBackFromAThreadThatEnds) {
+  static thread_local std::shared_ptr<std::string> first, second;
+  for (int i = 0; i < 10; ++i)
+    std::thread([] {
+      first = std::make_shared<std::string>("made before the allocator was used");
+      second = std::allocate_shared<std::string>(RecycledAllocator<std::string>(), "kept");
+      first = std::allocate_shared<std::string>(RecycledAllocator<std::string>(), "kept, too");
+      EXPECT_NE(first, second);
+    }).join();
 }
 
 TEST(RecycledAllocator, HoldsSharedObjectsOfManyThreads) {
