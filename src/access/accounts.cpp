@@ -18,6 +18,7 @@ constexpr std::uint64_t kCallCost = 192;
 constexpr std::uint64_t kFirstCalls = 32;  // the allocation of a window's first calls
 // Keys that are looked at for being expired when nothing presses; each call adds fewer.
 constexpr std::size_t kSweep = 32;
+constexpr std::size_t kMostEnded = 64;  // calls whose memory is kept for the next ones
 
 constexpr Duration kDay = std::chrono::days{1};
 
@@ -56,7 +57,9 @@ std::uint64_t lockout_share(const LedgerOptions& options) {
 }  // namespace
 
 Accounts::Accounts(const LedgerOptions& options)
-    : options_(options), lockouts_(lockout_share(options)) {}
+    : options_(options), lockouts_(lockout_share(options)) {
+  ended_.reserve(kMostEnded);  // a call must be able to end
+}
 
 std::uint64_t Accounts::cost_of_account(const std::string& name) {
   return kAccountCost + name.size();
@@ -79,6 +82,16 @@ Moment Accounts::advance(Moment now) {
 Accounts::Account* Accounts::find(const std::string& key) {
   const auto found = accounts_.find(key);
   return found == accounts_.end() ? nullptr : &found->second;
+}
+
+// Once for a call: every check is about the same accounts.
+void Accounts::look_up(const Admission& admission) {
+  rated_.clear();
+  limited_.clear();
+  for (const RateRule& rule : admission.rates)
+    rated_.push_back(find(rule.key));
+  for (const ConcurrencyRule& rule : admission.concurrency)
+    limited_.push_back(find(rule.key));
 }
 
 Accounts::Account& Accounts::find_or_add(const std::string& key) {
@@ -171,7 +184,8 @@ std::optional<Refusal> Accounts::check_lockout(const Admission& admission) const
 
 std::optional<Refusal> Accounts::check_rates(const Admission& admission) {
   std::optional<Refusal> refusal;
-  for (const RateRule& rule : admission.rates) {
+  for (std::size_t i = 0; i < admission.rates.size(); ++i) {
+    const RateRule& rule = admission.rates[i];
     if (rule.rate.window > kLongestWindow)
       return Refusal{
           .error = {Reason::unavailable,
@@ -179,7 +193,7 @@ std::optional<Refusal> Accounts::check_rates(const Admission& admission) {
                     "write a rate per s, min, h or day"},
           .rule = rule.rule,
           .retry_after = std::nullopt};
-    const Account* account = find(rule.key);
+    const Account* account = rated_[i];
     const auto from = account != nullptr ? account->window.free_from(rule.rate, now_)
                                          : RateWindow().free_from(rule.rate, now_);
     if (from && *from <= now_) continue;
@@ -198,8 +212,9 @@ std::optional<Refusal> Accounts::check_rates(const Admission& admission) {
 }
 
 std::optional<Refusal> Accounts::check_concurrency(const Admission& admission) {
-  for (const ConcurrencyRule& rule : admission.concurrency) {
-    const Account* account = find(rule.key);
+  for (std::size_t i = 0; i < admission.concurrency.size(); ++i) {
+    const ConcurrencyRule& rule = admission.concurrency[i];
+    const Account* account = limited_[i];
     if ((account != nullptr ? account->running : 0) < rule.most) continue;
     return Refusal{
         .error = {Reason::concurrency,
@@ -269,18 +284,18 @@ std::optional<Refusal> Accounts::check_memory(const Admission& admission) {
   const std::uint64_t limit = options_.max_memory - lockout_share(options_);
   std::uint64_t more = cost_of_call();
   bool added = false;
-  const auto count_key = [&](const std::string& key, std::uint32_t calls) {
-    if (const Account* account = find(key)) {
+  const auto count_key = [&](const std::string& key, const Account* account, std::uint32_t calls) {
+    if (account != nullptr) {
       more += account->window.bytes_after_add(calls) - account->window.bytes();
     } else {
       more += cost_of_account(key) + kFirstCalls;
       added = true;
     }
   };
-  for (const RateRule& rule : admission.rates)
-    count_key(rule.key, rule.rate.count);
-  for (const ConcurrencyRule& rule : admission.concurrency)
-    if (find(rule.key) == nullptr) count_key(rule.key, 0);
+  for (std::size_t i = 0; i < admission.rates.size(); ++i)
+    count_key(admission.rates[i].key, rated_[i], admission.rates[i].rate.count);
+  for (std::size_t i = 0; i < admission.concurrency.size(); ++i)
+    if (limited_[i] == nullptr) count_key(admission.concurrency[i].key, nullptr, 0);
   if (admission.budget && !spending_.contains(admission.budget->key)) {
     more += cost_of_spending(admission.budget->key);
     added = true;
@@ -288,7 +303,10 @@ std::optional<Refusal> Accounts::check_memory(const Admission& admission) {
   // New keys leave an eighth to those that are counted already: a flood of new ones is refused
   // before it can stop the others.
   const std::uint64_t bound = added ? limit - limit / 8 : limit;
-  if (memory_ + more > bound) forget_expired(accounts_.size());
+  if (memory_ + more > bound) {
+    forget_expired(accounts_.size());
+    look_up(admission);
+  }
   if (memory_ + more <= bound) return std::nullopt;
   return Refusal{
       .error = {Reason::unavailable,
@@ -304,6 +322,7 @@ std::expected<Ticket, Refusal> Accounts::admit(const Admission& admission, Momen
   forget_expired(kSweep);
   lockouts_.expire(now_);
   roll_all(day_of(wall));
+  look_up(admission);
 
   std::optional<Refusal> refusal = check_lockout(admission);
   const auto also = [&](std::optional<Refusal> next) {
@@ -325,15 +344,20 @@ std::expected<Ticket, Refusal> Accounts::admit(const Admission& admission, Momen
     return std::unexpected(std::move(*refusal));
   }
 
-  Call call{.at = now_, .day = day_of(wall)};
-  call.counted.reserve(admission.rates.size());
-  for (const RateRule& rule : admission.rates) {
-    Account& account = find_or_add(rule.key);
-    account.window.reach_back(rule.rate.window);
+  for (std::size_t i = 0; i < rated_.size(); ++i) {
+    if (rated_[i] == nullptr) rated_[i] = &find_or_add(admission.rates[i].key);
+    rated_[i]->window.reach_back(admission.rates[i].rate.window);
+  }
+  const std::uint64_t ticket = next_ticket_++;
+  Call& call = begin_call(ticket);
+  call.at = now_;
+  call.day = day_of(wall);
+  for (std::size_t i = 0; i < rated_.size(); ++i) {
+    Account& account = *rated_[i];
     if (std::ranges::find(call.counted, &account) != call.counted.end()) continue;
     std::uint32_t most = 0;
-    for (const RateRule& same : admission.rates)
-      if (same.key == rule.key) most = std::max(most, same.rate.count);
+    for (std::size_t same = i; same < rated_.size(); ++same)
+      if (rated_[same] == &account) most = std::max(most, admission.rates[same].rate.count);
     memory_ -= account.window.bytes();
     account.window.add(now_, most);
     memory_ += account.window.bytes();
@@ -342,8 +366,9 @@ std::expected<Ticket, Refusal> Accounts::admit(const Admission& admission, Momen
   }
   for (Account* account : call.counted)
     link(*account);
-  for (const ConcurrencyRule& rule : admission.concurrency) {
-    Account& account = find_or_add(rule.key);
+  for (std::size_t i = 0; i < limited_.size(); ++i) {
+    Account& account =
+        limited_[i] != nullptr ? *limited_[i] : find_or_add(admission.concurrency[i].key);
     if (std::ranges::find(call.running, &account) != call.running.end()) continue;
     ++account.running;
     ++account.pins;
@@ -362,17 +387,34 @@ std::expected<Ticket, Refusal> Accounts::admit(const Admission& admission, Momen
     ++place->second.pins;
     call.spending = &place->second;
   }
-  const Ticket ticket{.id = next_ticket_++, .remaining = remaining(admission)};
-  calls_.emplace(ticket.id, std::move(call));
   memory_ += cost_of_call();
-  return ticket;
+  return Ticket{.id = ticket, .remaining = remaining(admission)};
 }
 
-std::optional<std::uint64_t> Accounts::remaining(const Admission& admission) {
+Accounts::Call& Accounts::begin_call(std::uint64_t ticket) {
+  if (ended_.empty()) return calls_.emplace_hint(calls_.end(), ticket, Call())->second;
+  auto node = std::move(ended_.back());
+  ended_.pop_back();
+  node.key() = ticket;
+  return calls_.insert(calls_.end(), std::move(node))->second;
+}
+
+void Accounts::end_call(std::map<std::uint64_t, Call>::iterator call) {
+  if (ended_.size() >= kMostEnded) return static_cast<void>(calls_.erase(call));
+  auto node = calls_.extract(call);
+  Call& used = node.mapped();
+  used.counted.clear();
+  used.running.clear();
+  used = {.counted = std::move(used.counted), .running = std::move(used.running)};
+  ended_.push_back(std::move(node));
+}
+
+std::optional<std::uint64_t> Accounts::remaining(const Admission& admission) const {
   std::optional<std::uint64_t> least;
-  for (const RateRule& rule : admission.rates) {
-    const std::uint64_t made = find(rule.key)->window.count_since(now_ - rule.rate.window);
-    const std::uint64_t left = rule.rate.count > made ? rule.rate.count - made : 0;
+  for (std::size_t i = 0; i < admission.rates.size(); ++i) {
+    const CallRate& rate = admission.rates[i].rate;
+    const std::uint64_t made = rated_[i]->window.count_since(now_ - rate.window);
+    const std::uint64_t left = rate.count > made ? rate.count - made : 0;
     least = std::min(least.value_or(left), left);
   }
   return least;
@@ -403,7 +445,7 @@ void Accounts::finish(std::uint64_t ticket, std::optional<Spent> spent, bool cou
     if (!counts) account->window.remove(call.at);
     release(*account);
   }
-  calls_.erase(found);
+  end_call(found);
   memory_ -= cost_of_call();
 }
 

@@ -87,6 +87,7 @@ class Accounts {
 
   Moment advance(Moment now);
   [[nodiscard]] Account* find(const std::string& key);
+  void look_up(const Admission& admission);
   Account& find_or_add(const std::string& key);
   void link(Account& account);
   void forget(Account& account);
@@ -100,7 +101,9 @@ class Accounts {
   [[nodiscard]] std::optional<Refusal> check_concurrency(const Admission& admission);
   [[nodiscard]] std::optional<Refusal> check_budget(const Admission& admission, Moment wall);
   [[nodiscard]] std::optional<Refusal> check_memory(const Admission& admission);
-  [[nodiscard]] std::optional<std::uint64_t> remaining(const Admission& admission);
+  [[nodiscard]] std::optional<std::uint64_t> remaining(const Admission& admission) const;
+  [[nodiscard]] Call& begin_call(std::uint64_t ticket);
+  void end_call(std::map<std::uint64_t, Call>::iterator call);
   void finish(std::uint64_t ticket, std::optional<Spent> spent, bool counts, Moment wall);
 
   LedgerOptions options_;
@@ -112,6 +115,10 @@ class Accounts {
   std::map<std::uint32_t, Queue> queues_;  // by reach; within one, in the order of the last call
   std::map<std::string, Spending> spending_;
   std::map<std::uint64_t, Call> calls_;
+  // Calls that have ended, for their memory.
+  std::vector<std::map<std::uint64_t, Call>::node_type> ended_;
+  // Of the call that asks to be let in, one for each of its rules; null: not there yet.
+  std::vector<Account*> rated_, limited_;
   LockoutList lockouts_;
   std::uint64_t memory_ = 0;
 };

@@ -459,5 +459,30 @@ TEST_F(MemoryLedger, HoldsBackWhatACallMaySend) {
   EXPECT_TRUE(fourth.error().retry_after);
 }
 
+// The memory of a call is used again by the next one, and nothing else of it.
+TEST_F(MemoryLedger, ACallHoldsNothingOfTheOneBeforeIt) {
+  const auto ledger = open();
+  const Ask bound{.rates = {per("a", 10, 1min)},
+                  .concurrency = {{.key = "a", .rule = "a.concurrency", .most = 1}},
+                  .budget = BudgetRule{.key = "a", .rule = "a.budget", .budget = {.cpu = 10s}}};
+  const Ask free{.rates = {per("b", 10, 1min)}};
+  for (int i = 0; i < 3; ++i) {
+    const auto first = bound(*ledger);
+    ASSERT_TRUE(first) << first.error().error.message;
+    ledger->settle(*first, {.cpu = 1s});
+    const auto second = free(*ledger);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(second->remaining, 9U);
+    const auto third = bound(*ledger);
+    ASSERT_TRUE(third);
+    ledger->withdraw(*third);
+    ledger->withdraw(*second);
+  }
+  const auto held = bound(*ledger);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->remaining, 6U);
+  EXPECT_EQ(bound(*ledger).error().error.reason, Reason::concurrency);
+}
+
 }  // namespace
 }  // namespace sallyport

@@ -47,6 +47,8 @@ std::uint32_t RateWindow::first_not_before(Moment moment) const {
 }
 
 std::uint32_t RateWindow::count_since(Moment since) const {
+  // The usual case: what is older has been forgotten.
+  if (size_ == 0 || at(0) >= since) return size_;
   return size_ - first_not_before(since);
 }
 
