@@ -15,6 +15,7 @@ namespace {
 constexpr const char *kHead = "head", *kNewHead = "head.new", *kCheckpoints = "checkpoints";
 constexpr std::size_t kTail = 8 * kLongestNote;
 constexpr std::size_t kLongestHead = std::size_t{16} << 20;
+constexpr std::size_t kMostEnded = 128;  // more than calls go through at once
 
 std::unexpected<Error> damaged(const std::string& what) {
   return fail(Reason::unavailable, "the audit log is not what was written: " + what,
@@ -92,14 +93,36 @@ StreamState head_from(const json::object& head) {
 
 void StreamState::add(std::size_t size, const RecordView& view, const Hash& leaf) {
   if (view.record == "intent" && !view.call_id.empty())
-    open.insert_or_assign(std::string(view.call_id),
-                          OpenIntent{segment, offset, std::string(view.writer)});
+    add_open(view);
   else if (view.record == "outcome")
-    if (const auto intent = open.find(view.call_id); intent != open.end()) open.erase(intent);
+    if (const auto intent = open.find(view.call_id); intent != open.end()) end_open(intent);
   if (view.record == "rotated") closed = true;
   tree.append(leaf);
   last = leaf;
   offset += size + 1;
+}
+
+void StreamState::add_open(const RecordView& intent) {
+  if (ended.empty()) {
+    open.insert_or_assign(std::string(intent.call_id),
+                          OpenIntent{segment, offset, std::string(intent.writer)});
+    return;
+  }
+  Open::node_type node = std::move(ended.back());
+  ended.pop_back();
+  node.key() = intent.call_id;
+  node.mapped().segment = segment;
+  node.mapped().offset = offset;
+  node.mapped().writer = intent.writer;
+  auto placed = open.insert(std::move(node));
+  if (!placed.inserted) placed.position->second = std::move(placed.node.mapped());
+}
+
+void StreamState::end_open(Open::iterator intent) {
+  if (ended.size() < kMostEnded)
+    ended.push_back(open.extract(intent));
+  else
+    open.erase(intent);
 }
 
 void StreamState::begin_next_segment() {

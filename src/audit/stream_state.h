@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "audit/checkpoint.h"
 #include "audit/merkle.h"
@@ -27,11 +28,17 @@ struct StreamState {
   unsigned segment = 1;
   std::uint64_t offset = 0;  // where the next record of the segment begins
   bool closed = false;       // the segment has its last record
-  std::map<std::string, OpenIntent, std::less<>> open;  // by call_id
+  using Open = std::map<std::string, OpenIntent, std::less<>>;
+  Open open;                           // by call_id
+  std::vector<Open::node_type> ended;  // whose memory is used again: some of those that were open
 
   // Counts in a record that stands at `offset`; `size` is that of its line without the line end.
   void add(std::size_t size, const RecordView& view, const Hash& leaf);
   void begin_next_segment();
+
+ private:
+  void add_open(const RecordView& intent);
+  void end_open(Open::iterator intent);
 };
 
 // A writer that remembers more calls than this refuses new ones.
