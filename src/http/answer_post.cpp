@@ -29,7 +29,7 @@ struct ForLoop {
 thread_local unsigned together = 0;
 thread_local std::vector<ForLoop> waiting;
 
-void hand_over(Given given) {
+void hand_over(Given&& given) {
   if (const auto taker = given.taker.lock()) return taker->go_on_with(std::move(given.answer));
   given.answer.make_response();
   if (given.answer.stream) given.answer.stream->abandon();
@@ -38,13 +38,14 @@ void hand_over(Given given) {
 }  // namespace
 
 void give_on_loop(const std::shared_ptr<asio::io_context>& io, std::weak_ptr<AnswerTaker> taker,
-                  Answer answer) {
-  Given given{.taker = std::move(taker), .answer = std::move(answer)};
-  if (together == 0)
+                  Answer&& answer) {
+  if (together == 0) {
+    Given given{.taker = std::move(taker), .answer = std::move(answer)};
     return asio::post(*io, [given = std::move(given)]() mutable { hand_over(std::move(given)); });
+  }
   auto loop = std::ranges::find(waiting, io, &ForLoop::io);
   if (loop == waiting.end()) loop = waiting.insert(loop, {.io = io, .answers = {}});
-  loop->answers.push_back(std::move(given));
+  loop->answers.emplace_back(std::move(taker), std::move(answer));
 }
 
 AnswersTogether::AnswersTogether() {

@@ -15,6 +15,6 @@ namespace sallyport {
 // AnswersTogether of this thread ends. A weak pointer: a loop that has ended keeps what is posted
 // to it for good, and a connection keeps its loop.
 void give_on_loop(const std::shared_ptr<boost::asio::io_context>& io,
-                  std::weak_ptr<AnswerTaker> taker, Answer answer);
+                  std::weak_ptr<AnswerTaker> taker, Answer&& answer);
 
 }  // namespace sallyport

@@ -55,10 +55,10 @@ struct Answer {
 class AnswerTaker {
  public:
   virtual ~AnswerTaker() = default;
-  virtual void take_answer(Answer answer) = 0;
+  virtual void take_answer(Answer&& answer) = 0;
   virtual void look_at_stream() = 0;
   // The answer has come to the thread of the connection.
-  virtual void go_on_with(Answer answer) = 0;
+  virtual void go_on_with(Answer&& answer) = 0;
 };
 
 // Takes the first answer, ignores others; dropped without one, it says so.

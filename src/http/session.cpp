@@ -97,8 +97,8 @@ class HttpSession final : public Session,
            ::recv(fd(), byte.data(), byte.size(), MSG_PEEK | MSG_DONTWAIT) <= 0;
   }
 
-  void take_answer(Answer answer) override;
-  void go_on_with(Answer answer) override;
+  void take_answer(Answer&& answer) override;
+  void go_on_with(Answer&& answer) override;
   void look_at_stream() override;
 
  private:
@@ -112,7 +112,7 @@ class HttpSession final : public Session,
     error = socket_.cancel(error);
   }
   void leave();
-  void accept_answer(Answer answer);
+  void accept_answer(Answer&& answer);
   void wake();
   // Until somebody wakes it, for whatever reason.
   awaitable<void> sleep();
@@ -174,20 +174,20 @@ class HttpSession final : public Session,
 
 // --- What other threads call -------------------------------------------------------------------
 
-void HttpSession::take_answer(Answer answer) {
+void HttpSession::take_answer(Answer&& answer) {
   // Within the handler: the usual case of a short call.
   if (io_->get_executor().running_in_this_thread() && !sleeper_)
     return accept_answer(std::move(answer));
   give_on_loop(io_, weak_from_this(), std::move(answer));
 }
 
-void HttpSession::go_on_with(Answer answer) {
+void HttpSession::go_on_with(Answer&& answer) {
   accept_answer(std::move(answer));
   // Nothing of the session is at work here: it can go on at once.
   if (answer_ && sleeper_) std::exchange(sleeper_, nullptr)();
 }
 
-void HttpSession::accept_answer(Answer answer) {
+void HttpSession::accept_answer(Answer&& answer) {
   answer.make_response();
   if (!ended_)
     answer_ = std::move(answer);
