@@ -117,34 +117,35 @@ struct Form {
   PendingCall::Respond respond;
 };
 
-// Hands the call to the queue.
-void start(Exchange& exchange, CallRequest request, bool streaming, Form form) {
+std::shared_ptr<PendingCall> make_call(Exchange& exchange, Form form) {
+  auto call = std::allocate_shared<PendingCall>(RecycledAllocator<PendingCall>(), exchange.service,
+                                                exchange.policy);
+  call->parse = form.parse;
+  call->respond = form.respond;
+  call->arrived_ns = monotonic_ns();
+  return call;
+}
+
+// Hands the call to the queue. Its request has what the body and the path say.
+void start(Exchange& exchange, const std::shared_ptr<PendingCall>& call) {
   Service& service = exchange.service;
-  request.caller = exchange.visitor.caller;
+  CallRequest& request = call->made.request;
+  request.caller = std::move(exchange.visitor.caller);
   request.scopes = std::move(exchange.visitor.scopes);
   request.key_id = std::move(exchange.visitor.key_id);
-  request.address = exchange.request.address;
+  request.address = std::move(exchange.request.address);
   request.trace = trace_of(exchange.request);
   request.call_id = make_call_id(from_stock);
-  const std::string& tenant = exchange.visitor.tenant;
-  auto served = service.board.begin(request.call_id, tenant, request.caller, request.tool);
-  if (streaming) follow(exchange, served, 0);
-  const bool light = !streaming && service.boundary.is_inline(request.tool);
-  const auto call = std::allocate_shared<PendingCall>(
-      RecycledAllocator<PendingCall>(), PendingCall{.service = service,
-                                                    .policy = exchange.policy,
-                                                    .tenant = tenant,
-                                                    .made = {.request = std::move(request)},
-                                                    .served = std::move(served),
-                                                    .body = std::move(exchange.request.body),
-                                                    .parse = form.parse,
-                                                    .respond = form.respond,
-                                                    .responder = {},
-                                                    .streaming = streaming,
-                                                    .arrived_ns = monotonic_ns()});
-  if (!streaming) call->responder = std::move(exchange.responder);
-  if (light) return gather(call);
-  if (!service.queue.push(tenant, call->body.size(), [call] { run_call(call); })) turn_away(call);
+  call->tenant = std::move(exchange.visitor.tenant);
+  call->body = std::move(exchange.request.body);
+  call->served = service.board.begin(request.call_id, call->tenant, request.caller, request.tool);
+  if (call->streaming)
+    follow(exchange, call->served, 0);
+  else
+    call->responder = std::move(exchange.responder);
+  if (!call->streaming && service.boundary.is_inline(request.tool)) return gather(call);
+  if (!service.queue.push(call->tenant, call->body.size(), [call] { run_call(call); }))
+    turn_away(call);
 }
 
 // Only its own caller, and whoever administers the tenant, may look at a call.
@@ -179,13 +180,14 @@ Result<void> nothing_to_parse(std::string_view, CallRequest&) {
 }  // namespace
 
 void handle_call(Exchange exchange) {
-  CallRequest request;
-  request.tool = exchange.parts.at(0);
+  const auto call = make_call(exchange, {.parse = parse_body, .respond = result_response});
+  CallRequest& request = call->made.request;
+  request.tool = std::move(exchange.parts.at(0));
   // As a field or as the header that others use; never to be passed over.
   if (const std::string_view key = exchange.request.header("idempotency-key"); !key.empty())
     request.idempotency_key = key;
-  start(exchange, std::move(request), wants_events(exchange.request),
-        {.parse = parse_body, .respond = result_response});
+  call->streaming = wants_events(exchange.request);
+  start(exchange, call);
 }
 
 void handle_execute(Exchange exchange) {
@@ -198,8 +200,9 @@ void handle_execute(Exchange exchange) {
                           {"error", error.message + (error.hint.empty() ? "" : "; " + error.hint)},
                           {"execution_time_ms", 0}});
   }
-  start(exchange, std::move(*request), false,
-        {.parse = nothing_to_parse, .respond = execute_response});
+  const auto call = make_call(exchange, {.parse = nothing_to_parse, .respond = execute_response});
+  call->made.request = std::move(*request);
+  start(exchange, call);
 }
 
 void refuse_stranger(Exchange exchange, std::string_view why) {

@@ -3,6 +3,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <boost/container/small_vector.hpp>
+
 #include "base/json.h"
 #include "base/recycled.h"
 #include "base/text.h"
@@ -41,11 +43,6 @@ void ServedCall::cancel() {
   cancelled_ = true;
   const std::uint64_t one = 1;
   if (cancel_) (void)!::write(cancel_.get(), &one, sizeof(one));
-}
-
-bool ServedCall::is_cancelled() const {
-  const std::lock_guard lock(mutex_);
-  return cancelled_;
 }
 
 int ServedCall::cancel_descriptor() {
@@ -140,15 +137,18 @@ std::shared_ptr<ServedCall> CallBoard::begin(std::string id, std::string tenant,
   return call;
 }
 
-void CallBoard::forget_oldest(TenantCalls& calls) {
-  calls_.erase(calls.ended.front().call->id);
+std::shared_ptr<ServedCall> CallBoard::forget_oldest(TenantCalls& calls) {
+  auto oldest = std::move(calls.ended.front().call);
+  calls_.erase(oldest->id);
   calls.bytes -= calls.ended.front().bytes;
   calls.ended.pop_front();
+  return oldest;
 }
 
 void CallBoard::ended(const std::shared_ptr<ServedCall>& call,
                       std::chrono::steady_clock::time_point now) {
   const std::uint64_t bytes = call->memory();
+  boost::container::small_vector<std::shared_ptr<ServedCall>, 4> forgotten;
   const std::lock_guard lock(mutex_);
   --in_flight_;
   TenantCalls& own = ended_[call->tenant];
@@ -156,7 +156,7 @@ void CallBoard::ended(const std::shared_ptr<ServedCall>& call,
   own.bytes += bytes;
   while (!own.ended.empty() && (own.ended.size() > limits_.calls || own.bytes > limits_.bytes ||
                                 now - own.ended.front().when > limits_.kept))
-    forget_oldest(own);
+    forgotten.push_back(forget_oldest(own));
 }
 
 std::shared_ptr<ServedCall> CallBoard::find(const std::string& id,
@@ -167,10 +167,11 @@ std::shared_ptr<ServedCall> CallBoard::find(const std::string& id,
 }
 
 void CallBoard::expire(std::chrono::steady_clock::time_point now) {
+  std::vector<std::shared_ptr<ServedCall>> forgotten;
   const std::lock_guard lock(mutex_);
   for (auto& [tenant, calls] : ended_)
     while (!calls.ended.empty() && now - calls.ended.front().when > limits_.kept)
-      forget_oldest(calls);
+      forgotten.push_back(forget_oldest(calls));
 }
 
 void CallBoard::cancel_all() {

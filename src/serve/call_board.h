@@ -2,6 +2,7 @@
 // of its tenant; to everybody else it is as if it were not there.
 #pragma once
 
+#include <atomic>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <chrono>
 #include <cstdint>
@@ -37,7 +38,7 @@ class ServedCall {
 
   // Makes the call end; one that waits for a worker ends before it begins.
   void cancel();
-  [[nodiscard]] bool is_cancelled() const;
+  [[nodiscard]] bool is_cancelled() const { return cancelled_; }
   // Readable once it is cancelled; it lives until the call is finished. -1: there are no more.
   [[nodiscard]] int cancel_descriptor();
 
@@ -58,8 +59,8 @@ class ServedCall {
   void add_event(std::string_view name, std::string_view data);  // with the lock held
   void flush_partial();
 
-  Fd cancel_;  // made when somebody asks for it
-  bool cancelled_ = false;
+  Fd cancel_;                            // made when somebody asks for it
+  std::atomic<bool> cancelled_ = false;  // written with the lock held
   mutable std::mutex mutex_;
   std::vector<std::string> events_;             // number i+1 at i, as they are sent
   std::map<std::string, std::string> partial_;  // by stream: the beginning of a character
@@ -103,7 +104,8 @@ class CallBoard {
     std::deque<Ended> ended;  // oldest first
     std::uint64_t bytes = 0;
   };
-  void forget_oldest(TenantCalls& calls);
+  // Takes it out; it is large and cold, and goes when the lock is given back.
+  [[nodiscard]] std::shared_ptr<ServedCall> forget_oldest(TenantCalls& calls);
 
   CallBoardLimits limits_;
   mutable ShortMutex mutex_;

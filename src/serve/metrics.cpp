@@ -66,6 +66,20 @@ struct Series {
   }
 };
 
+// Tool and tenant.
+using Pair = std::pair<std::string, std::string>;
+
+// So that a name of the policy can be looked up without a copy of it.
+struct NameOrder {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const { return a < b; }
+  template <class A, class B>
+  bool operator()(const std::pair<A, A>& a, const std::pair<B, B>& b) const {
+    const int tools = std::string_view(a.first).compare(b.first);
+    return tools != 0 ? tools < 0 : std::string_view(a.second) < std::string_view(b.second);
+  }
+};
+
 // Values by name, which are made when they are first seen and never go away. Looking one up takes
 // a lock that readers share.
 template <class Name, class Value>
@@ -73,7 +87,7 @@ class Table {
  public:
   Table(std::size_t most, Name other) : most_(most), other_(std::move(other)) {}
 
-  Value& at(const Name& name) {
+  Value& at(const auto& name) {
     {
       const std::shared_lock lock(mutex_);
       if (const auto found = values_.find(name); found != values_.end()) return *found->second;
@@ -83,7 +97,7 @@ class Table {
     }
     const std::unique_lock lock(mutex_);
     const bool full = values_.size() >= most_ && !values_.contains(name);
-    auto& value = values_[full ? other_ : name];
+    auto& value = values_[full ? other_ : Name(name)];
     if (value == nullptr) value = std::make_unique<Value>();
     return *value;
   }
@@ -99,7 +113,7 @@ class Table {
   std::size_t most_;
   Name other_;
   mutable std::shared_mutex mutex_;
-  std::map<Name, std::unique_ptr<Value>> values_;
+  std::map<Name, std::unique_ptr<Value>, NameOrder> values_;
 };
 
 // Failures that are the service's own, whatever the caller does.
@@ -180,8 +194,6 @@ class Page {
 }  // namespace
 
 struct ServiceMetrics::Counts {
-  using Pair = std::pair<std::string, std::string>;  // tool, tenant
-
   Table<Pair, Series> calls{kMostPairs, {"other", "other"}};
   Table<std::string, Histogram> tools{kMostTools, "other"};
   std::array<Histogram, kCallStages.size()> stages;
@@ -204,7 +216,8 @@ ServiceMetrics::~ServiceMetrics() = default;
 void ServiceMetrics::observe(const CallResult& result, const CallLabels& labels,
                              std::int64_t total_us) {
   const auto reason = static_cast<std::size_t>(result.reason);
-  add(counts_->calls.at({labels.tool, labels.tenant}).calls[Series::index(result.status, reason)]);
+  add(counts_->calls.at(std::pair(labels.tool, labels.tenant))
+          .calls[Series::index(result.status, reason)]);
   counts_->tools.at(labels.tool).observe(total_us);
   if (result.status == Status::blocked) add(counts_->refusals[reason]);
 

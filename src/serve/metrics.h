@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "launch/cell_pool.h"
 #include "sallyport/call.h"
@@ -14,7 +15,7 @@ namespace sallyport {
 // Who called what, by names of the policy. What a client made up must not become a label: every
 // name is a series that is kept for ever. Empty: the policy has nothing of that name.
 struct CallLabels {
-  std::string tool, tenant;
+  std::string_view tool, tenant;
 };
 
 // What is read off the service at the moment of the question.

@@ -65,7 +65,7 @@ CallResult run_streaming(Boundary& boundary, ServedCall& call, const CallRequest
 void tell(Service& service, const Policy& policy, const CallRequest& request,
           const std::string& tenant, const CallResult& result, std::int64_t total_us) {
   const bool known = !result.tier.empty() || policy.rules().tools.contains(request.tool);
-  const CallLabels labels{.tool = known ? request.tool : "", .tenant = tenant};
+  const CallLabels labels{.tool = known ? std::string_view(request.tool) : "", .tenant = tenant};
   service.metrics.observe(result, labels, total_us);
   if (service.traces != nullptr) service.traces->record(result, labels, request.trace, total_us);
 }
@@ -73,10 +73,11 @@ void tell(Service& service, const Policy& policy, const CallRequest& request,
 // The call has its result, which is kept for those who ask later.
 std::shared_ptr<const EndedCall> end(PendingCall& call) {
   const CallResult& result = call.made.result;
+  const auto now = std::chrono::steady_clock::now();
   tell(call.service, call.policy, call.made.request, call.tenant, result,
-       (monotonic_ns() - call.arrived_ns) / 1000);
+       (std::chrono::nanoseconds(now.time_since_epoch()).count() - call.arrived_ns) / 1000);
   auto ended = call.served->end(result);
-  call.service.board.ended(call.served, std::chrono::steady_clock::now());
+  call.service.board.ended(call.served, now);
   return ended;
 }
 

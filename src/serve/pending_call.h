@@ -22,6 +22,9 @@ struct PendingCall {
   using Parse = Result<void> (*)(std::string_view body, CallRequest& request);
   using Respond = HttpResponse (*)(const CallResult& result, const EndedCall& ended);
 
+  // Large, and so filled in where it stays.
+  PendingCall(Service& of, Policy in_force) : service(of), policy(std::move(in_force)) {}
+
   Service& service;
   Policy policy;  // in force when it came
   std::string tenant;
@@ -29,8 +32,8 @@ struct PendingCall {
   std::shared_ptr<ServedCall> served;
   // The rest of the request waits as it came: values of JSON can be ten times as large.
   std::string body;
-  Parse parse;
-  Respond respond;
+  Parse parse = nullptr;
+  Respond respond = nullptr;
   std::optional<Responder> responder;  // until the answer is given; none: it goes out as events
   bool streaming = false;
   std::int64_t arrived_ns = 0;
