@@ -13,6 +13,7 @@
 #include "audit/write_watch.h"
 #include "base/call_id.h"
 #include "base/recycled.h"
+#include "base/short_mutex.h"
 #include "base/text.h"
 #include "boundary/function_call.h"
 #include "boundary/gates.h"
@@ -122,7 +123,8 @@ Pass pass_all(std::span<const Gate> gates, Passage& passage) {
 }  // namespace
 
 struct CallTrip {
-  explicit CallTrip(Passage entered) : passage(std::move(entered)) {}
+  // `enter` makes the passage: it is large, and made in its place.
+  explicit CallTrip(const auto& enter) : passage(enter()) {}
 
   Passage passage;
   bool goes_on = false;  // the gates let it in, and nothing has stopped it since
@@ -148,7 +150,7 @@ struct Boundary::State {
   WriteWatch writes;
   std::vector<Function> functions;  // as they were added
 
-  mutable std::mutex mutex;  // for the pointer only: what it points to does not change
+  mutable ShortMutex mutex;  // for the pointer only: what it points to does not change
   std::shared_ptr<InForce> policy;
 
   [[nodiscard]] std::vector<Result<void>> write(std::span<CallTrip* const> outcomes,
@@ -165,7 +167,7 @@ struct Boundary::State {
   }
   Passage enter(const CallRequest& request, const CallStreams& streams,
                 Passage::Purpose purpose) const {
-    const std::shared_ptr<InForce> now = in_force();
+    std::shared_ptr<InForce> now = in_force();
     Passage passage(request, streams,
                     {.rules = now->policy.rules(),
                      .functions = now->functions,
@@ -176,12 +178,12 @@ struct Boundary::State {
                      .digest_key = digest_key,
                      .sql_key = sql_key,
                      .revoked = revoked,
-                     .policy = now},
+                     .policy = std::move(now)},
                     purpose);
     passage.result.call_id = request.call_id.empty() ? make_call_id() : request.call_id;
     passage.result.tool = to_utf8(request.tool);
     passage.result.caller = to_utf8(request.caller);
-    passage.result.policy = now->policy.hash();
+    passage.result.policy = passage.shared.rules.hash;
     return passage;
   }
 
@@ -201,7 +203,8 @@ Boundary& Boundary::operator=(Boundary&&) noexcept = default;
 Boundary::~Boundary() = default;
 
 Policy Boundary::policy() const {
-  return state_->in_force()->policy;
+  const std::lock_guard lock(state_->mutex);
+  return state_->policy->policy;
 }
 
 AuditLag Boundary::audit_lag() const {
@@ -290,7 +293,7 @@ CallResult Boundary::decide(const CallRequest& request) const {
 }
 
 CallResult Boundary::call(const CallRequest& request, const CallStreams& streams) {
-  CallTrip trip{state_->enter(request, streams)};
+  CallTrip trip([&] { return state_->enter(request, streams); });
   CallTrip* const trips[] = {&trip};
   begin(trip);
   if (trip.goes_on) ask_ahead(trip.passage);
@@ -311,8 +314,8 @@ void Boundary::call_together(std::span<TogetherCall> calls) {
 }
 
 void Boundary::pass_gates(TogetherCall& call) {
-  call.trip = std::allocate_shared<CallTrip>(RecycledAllocator<CallTrip>(),
-                                             state_->enter(call.request, call.streams));
+  call.trip = std::allocate_shared<CallTrip>(
+      RecycledAllocator<CallTrip>(), [&] { return state_->enter(call.request, call.streams); });
   begin(*call.trip);
 }
 
@@ -341,9 +344,10 @@ void Boundary::run_begun(std::span<TogetherCall* const> calls) {
 }
 
 bool Boundary::is_inline(const std::string& tool) const {
-  const auto now = state_->in_force();
-  const auto function = now->functions.find(tool);
-  return function != now->functions.end() && function->second.tool.tier != Tier::thread;
+  const std::lock_guard lock(state_->mutex);
+  const Functions& functions = state_->policy->functions;
+  const auto function = functions.find(tool);
+  return function != functions.end() && function->second.tool.tier != Tier::thread;
 }
 
 // In the order of `outcomes` and then `intents`.
@@ -430,7 +434,7 @@ void Boundary::run_if_let_in(CallTrip& trip) {
 
 CallResult Boundary::refuse(const CallRequest& request, Reason reason, std::string rule,
                             std::string message, std::string hint) {
-  CallTrip trip{state_->enter(request, kNoStreams)};
+  CallTrip trip([&] { return state_->enter(request, kNoStreams); });
   Passage& passage = trip.passage;
   // For the record: who it was, as far as that is known.
   [[maybe_unused]] const Pass unknown = identify(passage);

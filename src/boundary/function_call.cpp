@@ -36,11 +36,14 @@ class CpuMeter {
     before_ = answer;
   }
 
-  [[nodiscard]] std::int64_t used_ns() const {
+  struct Times {
+    std::int64_t took_ns, used_ns;
+  };
+  [[nodiscard]] Times stop() const {
     const std::int64_t now = monotonic_ns(), took = now - begin_;
-    if (took <= kShort) return took;
+    if (took <= kShort) return {took, took};
     ask(now);
-    return std::min(took, answer - before_);
+    return {took, std::min(took, answer - before_)};
   }
 
  private:
@@ -61,6 +64,7 @@ thread_local std::int64_t CpuMeter::answer = 0;
 struct Answer {
   Result<json::value> value;
   std::uint64_t cpu_us = 0;
+  std::int64_t wall_us = 0;
 };
 
 Result<json::value> guarded(const RegisteredFunction& function, const json::object& arguments) {
@@ -76,7 +80,9 @@ Result<json::value> guarded(const RegisteredFunction& function, const json::obje
 Answer measured(const RegisteredFunction& function, const json::object& arguments) {
   const CpuMeter cpu;
   Answer answer{guarded(function, arguments)};
-  answer.cpu_us = static_cast<std::uint64_t>(cpu.used_ns() / 1000);
+  const auto [took, used] = cpu.stop();
+  answer.cpu_us = static_cast<std::uint64_t>(used / 1000);
+  answer.wall_us = took / 1000;
   return answer;
 }
 
@@ -111,6 +117,7 @@ std::optional<Answer> on_a_thread(const Passage& passage) {
 
 void tell(Answer answer, CallResult& result) {
   result.usage.cpu_user_us = answer.cpu_us;
+  result.usage.wall_us = answer.wall_us;
   if (answer.value) {
     result.data = std::move(*answer.value);
     return;
@@ -126,11 +133,11 @@ void tell(Answer answer, CallResult& result) {
 
 Pass run_function(Passage& passage) {
   CallResult& result = passage.result;
-  const std::int64_t begin = monotonic_ns();
   if (passage.tool->tier != Tier::thread) {
     result.tier = "inline";
     tell(measured(*passage.function, passage.arguments), result);
   } else {
+    const std::int64_t begin = monotonic_ns();
     if (workers.fetch_add(1) >= kMostWorkers) {
       --workers;
       return Block{Reason::unavailable, "tools." + passage.tool->name + ".tier",
@@ -147,8 +154,8 @@ Pass run_function(Passage& passage) {
                        "; it may still be running, and its answer will be dropped";
       result.usage.final = false;
     }
+    result.usage.wall_us = (monotonic_ns() - begin) / 1000;
   }
-  result.usage.wall_us = (monotonic_ns() - begin) / 1000;
   return {};
 }
 
