@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "cell/control.h"
@@ -168,6 +169,14 @@ int Supervisor::wants_output(const StreamRelay& relay, const Fd& tool_end) const
   return looks_for_output_ ? tool_end.get() : -1;
 }
 
+// When nobody writes to a pipe any more, mostly the tool has ended, and that will be heard in a
+// moment. If not, somebody is to carry what is there after all.
+bool Supervisor::can_wait_for_end(const Fd& tool_end, short happened) {
+  if (!tool_end || (happened & POLLHUP) == 0) return false;
+  if (!std::exchange(saw_hang_up_, true)) output_due_ = Clock::now() + kFirstOutput;
+  return Clock::now() < output_due_;
+}
+
 void Supervisor::take_output(StreamRelay& relay, Fd& tool_end) {
   if (!tool_end) return relay.read_some();
   relay.read_from(pumped(pump_from, tool_end));
@@ -252,8 +261,10 @@ void Supervisor::poll_once() {
   }
   if (ready(kNames)) answer_names(name_server_.get(), *spec_.observation);
   if (ready(kNetwork)) network_->take();
-  if (ready(kOutput)) take_output(output_, cell_.stdout_read);
-  if (ready(kError)) take_output(error_, cell_.stderr_read);
+  if (ready(kOutput) && !can_wait_for_end(cell_.stdout_read, events[kOutput].revents))
+    take_output(output_, cell_.stdout_read);
+  if (ready(kError) && !can_wait_for_end(cell_.stderr_read, events[kError].revents))
+    take_output(error_, cell_.stderr_read);
   if (ready(kOutputReader)) output_.write_some();
   if (ready(kErrorReader)) error_.write_some();
   if (ready(kInput) || ready(kTool)) handle_input();

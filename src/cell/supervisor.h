@@ -71,6 +71,7 @@ class Supervisor {
   Fd pumped(Sys<Fd> (*pump)(Fd), Fd& tool_end);
   void begin_run(Clock::time_point run);
   [[nodiscard]] int wants_output(const StreamRelay& relay, const Fd& tool_end) const;
+  [[nodiscard]] bool can_wait_for_end(const Fd& tool_end, short happened);
   void take_output(StreamRelay& relay, Fd& tool_end);
   void finish_output(StreamRelay& relay, Fd& tool_end);
   [[nodiscard]] bool has_pipes_alone() const;
@@ -123,7 +124,7 @@ class Supervisor {
   std::uint64_t refusals_ = 0;
   std::map<std::string, std::uint64_t> refused_;
   Clock::time_point output_due_;  // before that, nobody looks for output
-  bool looks_for_output_ = true;
+  bool looks_for_output_ = true, saw_hang_up_ = false;
   Clock::time_point deadline_, next_limit_look_, give_up_ = Clock::time_point::max();
   Clock::time_point end_;
   Clock::time_point run_;

@@ -9,11 +9,15 @@
 
 #include <algorithm>
 #include <csignal>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 extern "C" {  // glibc 2.36 does not say so itself
 #include <sys/pidfd.h>
 }
+
+#include "base/process_number.h"
 
 namespace sallyport {
 namespace {
@@ -224,9 +228,19 @@ void destroy(Cgroup& group) {
   retry_until(steady_clock::now() + kDestroyTime, [&group] { return group.remove(); });
 }
 
+// It stays the same for as long as the process lives, and reading it costs as much as making a
+// group's directory. A child is another process.
 GroupOwner current_process() {
+  static std::mutex mutex;
+  static std::optional<std::pair<std::uint64_t, GroupOwner>> known;
+  const std::scoped_lock lock(mutex);
+  const std::uint64_t number = process_number();
+  if (known && known->first == number && known->second.pid == ::getpid()) return known->second;
   const auto stat = parse_process_stat(read_at(AT_FDCWD, "/proc/self/stat").value_or(""));
-  return {.pid = ::getpid(), .start_time = stat ? stat->start_time : 0, .self = false};
+  if (!stat) return {.pid = ::getpid(), .start_time = 0, .self = false};
+  known.emplace(number,
+                GroupOwner{.pid = ::getpid(), .start_time = stat->start_time, .self = false});
+  return known->second;
 }
 
 void sweep_group_parent(const std::shared_ptr<const GroupParent>& parent) {

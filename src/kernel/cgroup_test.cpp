@@ -349,6 +349,19 @@ TEST_F(CgroupTest, ProbeTellsAnOrdinaryUserWhatIsMissing) {
   EXPECT_EQ(status_of(child), 0);
 }
 
+TEST_F(CgroupTest, AChildKnowsItselfFromItsParent) {
+  const GroupOwner parent = current_process();
+  EXPECT_EQ(parent.pid, ::getpid());
+  EXPECT_EQ(current_process().start_time, parent.start_time);
+  const pid_t child = fork_and([&] {
+    const GroupOwner own = current_process();
+    const auto stat = parse_process_stat(read_file("/proc/self/stat").value_or(""));
+    if (own.pid != ::getpid() || own.pid == parent.pid) return 1;
+    return stat && stat->start_time == own.start_time ? 0 : 2;
+  });
+  EXPECT_EQ(status_of(child), 0);
+}
+
 TEST_F(CgroupTest, ANamedParentThatCannotBeUsedIsAnErrorAndNotPassedOver) {
   const pid_t child = fork_and([] {
     ::setenv("SALLYPORT_CGROUP_PARENT", "/tmp", 1);

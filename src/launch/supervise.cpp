@@ -238,7 +238,7 @@ constexpr const char* kName = "sally-supervise";
 constexpr int kSpareNice = 10;
 // Of a cell that waits, beside what is counted as its own: of its supervisor, and the kernel's for
 // its namespaces and mounts (`bench/warm` measures it).
-constexpr std::uint64_t kSupervisorMemory = 900'000;
+constexpr std::uint64_t kSupervisorMemory = 520'000;
 
 // An interpreter that has started knows its modules and the system that it found them in, and
 // nothing else: cells that agree in these may share an image, whosever they are.

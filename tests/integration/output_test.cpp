@@ -57,6 +57,13 @@ TEST_P(Output, ArrivesWhileTheCommandRuns) {
   EXPECT_TRUE(cell.alive());
 }
 
+TEST_P(Output, ArrivesAlsoOfACommandThatHasClosedItsStreams) {
+  LiveProcess cell = start_cell(GetParam(), {"--timeout", "100s", "--", "sh", "-c",
+                                             "sleep 0.1; echo first; exec >&- 2>&-; sleep 99"});
+  EXPECT_TRUE(cell.says("first\n"));
+  EXPECT_TRUE(cell.alive());
+}
+
 TEST_P(Output, KeepsTheStreamsApartAndEachInOrder) {
   const Ran ran =
       cell({"--", "sh", "-c", "for i in $(seq 0 5000); do echo $i; done; seq 0 3000 >&2"});
