@@ -125,8 +125,8 @@ bool is_placeholder(std::string_view value, const Makeup& makeup) {
   if (std::ranges::all_of(value, [](char c) { return c == 'x' || c == 'X' || c == '-'; }))
     return true;
   // Words, not values; a digit says that somebody has filled it in.
-  return value.size() <= kLongestPlaceholder && makeup.like_placeholder &&
-         !makeup.has(made_of::kDigit) && has_placeholder(value);
+  return value.size() <= kLongestPlaceholder && !makeup.has(made_of::kDigit) &&
+         has_placeholder(value, makeup);
 }
 
 bool is_placeholder(std::string_view value) {

@@ -22,10 +22,6 @@ bool is_plain_word(std::string_view text) {
              text, [](char c) { return is_letter(c) || std::string_view("_-.()=:").contains(c); });
 }
 
-constexpr bool is_word(char c) {
-  return is_alnum(c) || c == '_';
-}
-
 bool passes(const Sight& sight, const Found& found, unsigned checks) {
   if ((checks & (check::kDigit | check::kMixed)) != 0 &&
       sight.run_end(found.begin, kNoDigit) >= found.end)
@@ -48,6 +44,9 @@ std::optional<std::size_t> behind_counted(const Sight& sight, std::size_t begin,
   }
   if (const auto& first = ready.rest_begin)
     if (sight.run_end(begin, first->chars) - begin < first->least) return std::nullopt;
+  if (const auto next = static_cast<unsigned char>(sight[begin]);
+      ready.rest && (next < ready.first.least || next > ready.first.most))
+    return std::nullopt;
   return begin;
 }
 
@@ -57,8 +56,6 @@ std::optional<Found> token_at(const Sight& sight, const ReadyRule& ready) {
   if (!counted) return std::nullopt;
   Found whole{sight.at, *counted}, found = whole;
   if (ready.rest) {
-    const auto next = static_cast<unsigned char>(sight[*counted]);
-    if (next < ready.first.least || next > ready.first.most) return std::nullopt;
     re2::StringPiece groups[2];
     const int count = ready.rest->NumberOfCapturingGroups() > 0 ? 2 : 1;
     if (!ready.rest->Match({sight.text.data(), sight.text.size()}, *counted, sight.text.size(),

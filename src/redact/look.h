@@ -15,6 +15,10 @@ namespace sallyport {
          to_lower(next) != 's';
 }
 
+[[nodiscard]] constexpr bool is_word(char c) {
+  return is_alnum(c) || c == '_';
+}
+
 // Whether rule_at() may find something at an anchor that ends at `end`, as far as the text is
 // known.
 [[nodiscard]] inline bool may_go_on(const Expression& expression, std::string_view text,
@@ -23,6 +27,7 @@ namespace sallyport {
   if (expression.follow != nullptr && !(*expression.follow)[static_cast<unsigned char>(text[end])])
     return false;
   if (expression.kind == RuleKind::assignment) return !word_goes_on(text[end - 1], text[end]);
+  if (expression.whole_word && is_word(text[end])) return false;
   return expression.kind != RuleKind::email || may_be_domain(text.substr(end));
 }
 

@@ -108,7 +108,7 @@ bool speaks_about(const Assigned& assigned) {
 
 // An expression of a program, not a value: os.environ, get_token(), config.password, User::token.
 bool is_expression(std::string_view value, const Makeup& makeup) {
-  if (makeup.has(kBracket) || makeup.joint) return true;
+  if (makeup.has(kBracket) || has_joint(value, makeup)) return true;
   if (is_digit(value[0]) || makeup.has(kOther | kHyphen)) return false;
   return makeup.has(kDot) && !has_entropy(value, 4.0);
 }
@@ -151,12 +151,16 @@ bool word_is_secret(const Assigned& assigned, std::string_view value, const Make
   return assigned.ends_line && assigned.begins_line && value.size() >= 6;
 }
 
+// A value of a name of that kind has at least so many characters.
+std::size_t shortest(unsigned checks) {
+  return (checks & check::kPassword) != 0 ? 4 : (checks & check::kStrong) != 0 ? 20 : 8;
+}
+
 // Whether the value is a secret if its name is that of one.
 bool value_is_secret(const Assigned& assigned, std::string_view value, const Makeup& makeup,
                      unsigned checks) {
   using enum Assigned::By;
   const bool password = (checks & check::kPassword) != 0, strong = (checks & check::kStrong) != 0;
-  if (value.size() < (password ? 4 : strong ? 20 : 8)) return false;
   if (strong && !looks_random(value, makeup)) return false;
   if (is_placeholder(value, makeup)) return false;
   if (strong) return true;
@@ -198,6 +202,7 @@ bool looks_secret(const Sight& sight, const Assigned& assigned, unsigned checks)
   const Found& found = assigned.value;
   const std::string_view value =
       sight.text.substr(found.begin, std::min(found.end - found.begin, kTold));
+  if (value.size() < shortest(checks)) return false;
   SeenName& seen = sight.recall->seen_name();
   if (seen.judged != value.size() || seen.judged_ends_line != assigned.ends_line) {
     seen.verdicts.fill(std::nullopt);

@@ -92,12 +92,18 @@ Makeup makeup_of(std::string_view text) {
   Signs any = 0;
   for (const char c : text)
     any |= signs_of(c);
-  Makeup makeup{.kinds = static_cast<unsigned>(any >> kKinds)};
-  makeup.joint = (makeup.has(made_of::kColon) && has_pair(text, ':', ':')) ||
-                 (makeup.has(made_of::kHyphen) && has_pair(text, '-', '>'));
-  // Words all of whose first characters are there, wherever they are.
   const Signs two = any & any >> kLane;
-  if ((two & two >> 2 * kLane & lane(0)) == 0) return makeup;
+  return {.kinds = static_cast<unsigned>(any >> kKinds),
+          .may_be_word = (two & two >> 2 * kLane & lane(0)) != 0};
+}
+
+bool has_joint(std::string_view text, const Makeup& makeup) {
+  return (makeup.has(made_of::kColon) && has_pair(text, ':', ':')) ||
+         (makeup.has(made_of::kHyphen) && has_pair(text, '-', '>'));
+}
+
+bool has_placeholder(std::string_view text, const Makeup& makeup) {
+  if (!makeup.may_be_word) return false;
   // Which words four characters in a row begin: in the first lane stands what is left of the first,
   // and of the others what was shifted there. Nothing waits for the character before it.
   static_assert(kBeginning == 4);
@@ -110,16 +116,8 @@ Makeup makeup_of(std::string_view text) {
     pair = both;
     before = now;
   }
-  makeup.like_placeholder = (all & lane(0)) != 0;
-  return makeup;
-}
-
-bool has_placeholder(std::string_view text) {
+  if ((all & lane(0)) == 0) return false;
   for (std::size_t i = 0; i + kBeginning <= text.size(); ++i) {
-    Signs begun = lane(0);
-    for (std::size_t at = 0; at < kBeginning; ++at)
-      begun &= signs_of(text[i + at]) >> (kLane * at);
-    if (begun == 0) continue;
     const std::string_view rest = text.substr(i);
     if (std::ranges::any_of(kPlaceholders,
                             [&](std::string_view word) { return begins_caseless(rest, word); }))

@@ -20,16 +20,18 @@ inline constexpr unsigned kAll = (kNotDate << 1) - 1;
 }  // namespace made_of
 
 struct Makeup {
-  unsigned kinds = 0;             // of all characters
-  bool joint = false;             // has :: or ->
-  bool like_placeholder = false;  // may have a word like `changeme`
+  unsigned kinds = 0;        // of all characters
+  bool may_be_word = false;  // has the first letters of a word like `changeme`, in some order
 
   [[nodiscard]] bool has(unsigned any_of) const { return (kinds & any_of) != 0; }
 };
 
 [[nodiscard]] Makeup makeup_of(std::string_view text);
 
-// Whether a word like `changeme` stands in the text.
-[[nodiscard]] bool has_placeholder(std::string_view text);
+// Whether the text, which is made so, has :: or ->.
+[[nodiscard]] bool has_joint(std::string_view text, const Makeup& makeup);
+
+// Whether a word like `changeme` stands in the text, which is made so.
+[[nodiscard]] bool has_placeholder(std::string_view text, const Makeup& makeup);
 
 }  // namespace sallyport

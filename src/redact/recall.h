@@ -31,10 +31,12 @@ struct CharClass {
   [[nodiscard]] bool operator()(char c) const { return has[static_cast<unsigned char>(c)]; }
 };
 
-// The numbers of the classes that are written in code; those of the rules follow.
+// The numbers of the classes that are written in code; those of the rules follow. What the scan
+// asks about lies ahead of what looks ask about: it has runs of its own.
 namespace run_of {
 inline constexpr std::uint32_t kBareValue = 0, kEnvValue = 1, kToken = 2, kCookie = 3, kNoDigit = 4,
-                               kNoLetter = 5, kBase64Url = 6, kName = 7, kFirstOfRules = 8;
+                               kNoLetter = 5, kBase64Url = 6, kName = 7, kNoDigitAhead = 8,
+                               kNoLowerAhead = 9, kNoUpperAhead = 10, kFirstOfRules = 11;
 }
 
 // Of one stream. Places are indices into its buffer.

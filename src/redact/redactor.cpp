@@ -22,6 +22,11 @@ constexpr std::size_t kSlice = 65'536;    // of a long piece, so that the buffer
 constexpr std::size_t kLookBehind = 256;  // what a rule may see before its anchor
 constexpr std::string_view kWithheld = "\n[output withheld: its redaction failed]\n";
 
+// What the window behind an anchor may have nothing else of.
+constexpr CharClass kNoDigit{table_of([](char c) { return !is_digit(c); }), run_of::kNoDigitAhead};
+constexpr CharClass kNoLower{table_of([](char c) { return !is_lower(c); }), run_of::kNoLowerAhead};
+constexpr CharClass kNoUpper{table_of([](char c) { return !is_upper(c); }), run_of::kNoUpperAhead};
+
 // Where something may be. `begin` is where a find may begin at the earliest.
 struct Candidate {
   Offset begin = 0;
@@ -204,6 +209,7 @@ struct Redactor::State {
     if (expression.of == Of::rule) {
       // What follows may have come with the same piece.
       if (!may_go_on(expression, buffer, index(end))) return;
+      if (expression.needs_digit && lacks_something(expression, begin, end)) return;
       const RuleKind kind = expression.kind;
       if (expression.width == 0) {
         if (kind == RuleKind::email) ++end;  // what follows the sign is seen later
@@ -224,6 +230,19 @@ struct Redactor::State {
                      .length = static_cast<std::uint32_t>(end - begin),
                      .expression = id,
                      .own = scanning == &parts.own});
+  }
+
+  // Whether a value behind the anchor, whatever it is, has not what its rule asks of it. Names of
+  // secrets are cheap to write again and again; most are told so, without a look.
+  [[nodiscard]] bool lacks_something(const Expression& expression, Offset begin, Offset end) {
+    const std::size_t window = index(begin + expression.window), from = index(end);
+    if (window > buffer.size()) return false;
+    const std::string_view text(buffer.data(), window);
+    const auto has_only = [&](const CharClass& chars) {
+      return recall.run_end(text, from, chars) == window;
+    };
+    return has_only(kNoDigit) ||
+           (expression.needs_cases && (has_only(kNoUpper) || has_only(kNoLower)));
   }
 
   [[nodiscard]] std::size_t variable_begin(RuleKind kind, std::size_t end) {

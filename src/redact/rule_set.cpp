@@ -211,6 +211,12 @@ void add_rule(NetMaker& maker, const ReadyRule& ready) {
       rank_of(rule));
   if (rule.kind == RuleKind::token && ready.counted && ready.counted->least > 0)
     expression.follow = &ready.counted->chars.has;
+  // Of a token the anchor itself may have it.
+  const bool strong = rule.kind == RuleKind::assignment && (rule.checks & check::kStrong) != 0;
+  expression.needs_cases = strong;
+  expression.whole_word = (rule.checks & check::kWholeWord) != 0;
+  expression.needs_digit = strong || (rule.kind == RuleKind::context &&
+                                      (rule.checks & (check::kDigit | check::kMixed)) != 0);
   const auto add = [&](std::string pattern, unsigned flags, bool fixed) {
     std::size_t back = kFurthestBack;
     if (fixed) {
@@ -461,8 +467,12 @@ std::optional<CountedEnd> counted_end(std::string_view pattern) {
   return end;
 }
 
-// A class of characters that an expression begins with, and how many of them at least.
+// A class of characters that an expression begins with, or one character; and how many of them at
+// least.
 std::optional<CountedEnd> counted_begin(std::string_view pattern) {
+  if (!pattern.empty() && is_alnum(pattern[0]) && !pattern.contains('|') &&
+      (pattern.size() == 1 || !std::string_view("*?+{").contains(pattern[1])))
+    return CountedEnd{.before = {}, .chars = pattern.substr(0, 1), .least = 1};
   const std::size_t end = pattern.find(']');
   if (!pattern.starts_with('[') || pattern.contains('|') || end == std::string_view::npos ||
       pattern.substr(0, end).contains('\\'))

@@ -44,6 +44,9 @@ struct Expression {
   std::uint8_t rank = 0;            // of its label
   const ReadyRule* ready = nullptr;
   const CharTable* follow = nullptr;  // what may stand behind it; null: anything
+  bool whole_word = false;            // no more of a word stands behind it
+  bool needs_digit = false;           // somewhere behind it in its window, or nothing is found
+  bool needs_cases = false;           // and a letter of either case
   std::uint32_t number = 0;           // of the form or the pattern
   std::uint32_t width = 0;   // from its end back to where it began; 0: the rule's kind knows
   std::uint32_t lead = 0;    // how far before that a find may begin
