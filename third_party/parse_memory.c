@@ -1,6 +1,6 @@
 #include "parse_memory.h"
 
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -41,15 +41,16 @@ typedef struct {
   Spare* spare[kKinds];  // freed blocks by their kind
   char *at, *end;        // what is left of the newest piece
   Piece* pieces;         // the newest first; in the oldest lies all of this
-  Piece* second;         // kept from an earlier parse, and not in use yet
 } Memory;
 
 static _Thread_local Memory* g_memory;
 
-// The first two pieces of parses that have ended: most parses need no more, and to have their pages
-// made anew takes longer than to read a short text. A first piece leads to its second, if any.
-enum { kKept = 8 };
-static _Atomic(Piece*) g_kept[kKept];
+// Pieces for the next parse, of all threads: to have new ones made costs as much as a tenth of a
+// long one, and more of a short one. What is in their huge pages the kernel may take back.
+static const size_t kMostSpare = 32 << 20;
+static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+static Piece* g_spare;
+static size_t g_spare_bytes;
 
 static inline unsigned kind_of(size_t bytes) {
   if (bytes <= kSmall) return (unsigned)((bytes + kGrain - 1) / kGrain);
@@ -60,7 +61,47 @@ static inline size_t bytes_of(unsigned kind) {
   return kind <= kSmallKinds ? (size_t)kind * kGrain : (size_t)512 << (kind - kSmallKinds);
 }
 
-static Piece* map_piece(size_t size) {
+static Piece* take_spare(size_t size) {
+  pthread_mutex_lock(&g_lock);
+  Piece** at = &g_spare;
+  while (*at != NULL && (*at)->size != size)
+    at = &(*at)->next;
+  Piece* const piece = *at;
+  if (piece != NULL) {
+    *at = piece->next;
+    g_spare_bytes -= size;
+  }
+  pthread_mutex_unlock(&g_lock);
+  return piece;
+}
+
+static void give_back(Piece* piece) {
+  const size_t size = piece->size;
+  ASAN_UNPOISON_MEMORY_REGION(piece, size);
+  bool keep = size <= kLastPiece;
+  if (keep) {
+    // Whole huge pages, so that none is split; the first has the words of the piece.
+    const uintptr_t begin = ((uintptr_t)piece / kHugePage + 1) * kHugePage;
+    const uintptr_t end = ((uintptr_t)piece + size) / kHugePage * kHugePage;
+    if (begin < end) (void)madvise((void*)begin, end - begin, MADV_FREE);
+    pthread_mutex_lock(&g_lock);
+    keep = g_spare_bytes + size <= kMostSpare;
+    if (keep) {
+      g_spare_bytes += size;
+      piece->next = g_spare;
+      g_spare = piece;
+    }
+    pthread_mutex_unlock(&g_lock);
+  }
+  if (!keep) (void)munmap(piece, size);
+}
+
+static Piece* new_piece(size_t size) {
+  Piece* const spare = take_spare(size);
+  if (spare != NULL) {
+    spare->next = NULL;
+    return spare;
+  }
   Piece* const piece = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (piece == MAP_FAILED) abort();
   if (size >= kHugePage) (void)madvise(piece, size, MADV_HUGEPAGE);
@@ -80,9 +121,7 @@ __attribute__((noinline)) static void add_piece(Memory* memory, size_t bytes) {
   if (size > kLastPiece) size = kLastPiece;
   while (size < bytes + sizeof(Piece) + 2 * kGrain)
     size *= 2;
-  const bool has_one = memory->second != NULL && memory->second->size == size;
-  Piece* const piece = has_one ? memory->second : map_piece(size);
-  if (has_one) memory->second = NULL;
+  Piece* const piece = new_piece(size);
   piece->next = memory->pieces;
   memory->pieces = piece;
   cut_from(memory, piece, sizeof(Piece));
@@ -153,62 +192,21 @@ UNWATCHED void* parse_realloc(void* block, size_t size) {
   return larger;
 }
 
-static Piece* take_kept(void) {
-  for (int i = 0; i < kKept; ++i) {
-    // Looked at first: mostly there are fewer than places, and a look disturbs nobody.
-    if (atomic_load_explicit(&g_kept[i], memory_order_relaxed) == NULL) continue;
-    Piece* const piece = atomic_exchange_explicit(&g_kept[i], NULL, memory_order_acquire);
-    if (piece != NULL) return piece;
-  }
-  return NULL;
-}
-
-static bool keep(Piece* piece) {
-  for (int i = 0; i < kKept; ++i) {
-    Piece* none = NULL;
-    if (atomic_compare_exchange_strong_explicit(&g_kept[i], &none, piece, memory_order_release,
-                                                memory_order_relaxed))
-      return true;
-  }
-  return false;
-}
-
-static void unmap(Piece* piece) {
-  while (piece != NULL) {
-    Piece* const next = piece->next;
-    (void)munmap(piece, piece->size);
-    piece = next;
-  }
-}
-
 void parse_memory_begin(void) {
-  Piece* piece = take_kept();
-  if (piece == NULL) piece = map_piece(kFirstPiece);
+  Piece* const piece = new_piece(kFirstPiece);
   Memory* const memory = (Memory*)(piece + 1);
-  *memory = (Memory){.pieces = piece, .second = piece->next};
-  piece->next = NULL;
+  *memory = (Memory){0};
+  memory->pieces = piece;
   cut_from(memory, piece, sizeof(Piece) + sizeof(Memory));
   g_memory = memory;
 }
 
 void parse_memory_end(void) {
-  Piece* second = g_memory->second;
-  Piece *first = NULL, *others = NULL, *next = NULL;
-  for (Piece* piece = g_memory->pieces; piece != NULL; piece = next) {
-    next = piece->next;
-    ASAN_UNPOISON_MEMORY_REGION(piece, piece->size);
-    if (next == NULL) {
-      first = piece;
-    } else if (second == NULL && piece->size == 2 * kFirstPiece) {
-      second = piece;
-    } else {
-      piece->next = others;
-      others = piece;
-    }
-  }
+  Piece* piece = g_memory->pieces;
   g_memory = NULL;
-  unmap(others);
-  if (second != NULL) second->next = NULL;
-  first->next = second;
-  if (!keep(first)) unmap(first);
+  while (piece != NULL) {
+    Piece* const next = piece->next;
+    give_back(piece);
+    piece = next;
+  }
 }

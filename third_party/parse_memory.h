@@ -1,6 +1,6 @@
 // The memory of one parse. A syntax tree is many thousand small nodes that live until all of them
 // go: they are cut from large pieces, and the pieces given back at once, so that nothing walks the
-// tree to free it.
+// tree to free it. Some megabytes of pieces are kept for the next parse.
 #pragma once
 
 #include <stddef.h>

@@ -121,7 +121,8 @@ TEST(Syntax, ThreadsParseAtOnce) {
   EXPECT_EQ(lines, std::vector(lines.size(), lines_of(*alone)));
 }
 
-TEST(ParseMemory, BlocksKeepWhatIsInThem) {
+// A parse of its own: blocks come, grow and go.
+void use_parse_memory() {
   parse_memory_begin();
   struct Block {
     char* bytes;
@@ -186,6 +187,19 @@ TEST(ParseMemory, ItIsUsedAgainAsIfItWereNew) {
       for (char mark = 'c'; mark < 'z'; ++mark)
         parse(mark);
     });
+}
+
+TEST(ParseMemory, BlocksKeepWhatIsInThem) {
+  use_parse_memory();
+}
+
+// The pieces of one parse are those of the next, whatever is left in them.
+TEST(ParseMemory, IsAsGoodWhenItIsUsedAgain) {
+  for (int round = 0; round < 3; ++round)
+    use_parse_memory();
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back(use_parse_memory);
 }
 
 TEST(ParseMemory, OutsideOfAParseItIsThatOfTheProgram) {
