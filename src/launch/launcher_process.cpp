@@ -363,8 +363,10 @@ void LauncherLoop::tend_pool() {
       break;
     }
   let_go(pool_.surplus(now));
-  while (const auto handle = pool_.next_wake(is_busy()))
-    (void)send_packet(*handle, PacketKind::wake, 0, {});  // of one that has died we hear
+  while (const auto handle = pool_.next_wake(is_busy())) {
+    auto sent = send_packet(*handle, PacketKind::wake, 0, {});
+    (void)sent;  // of one that has died we hear
+  }
 }
 
 void LauncherLoop::let_go(std::span<const CellPool::Handle> handles) {

@@ -323,7 +323,8 @@ void CellMaker::find_root() {
   if (!made) return log_line("no shared root", {{"message", made.error().message}});
   root_ = &own_root_.emplace(std::move(*made));
   const int fds[] = {root_->mounts.get(), root_->root.get()};
-  (void)send_packet(socket_.get(), PacketKind::root, 0, fds, id);  // without it, it is ours alone
+  auto sent = send_packet(socket_.get(), PacketKind::root, 0, fds, id);
+  (void)sent;  // otherwise it is ours alone
 }
 
 // A cell that cannot be made is a matter of the call: the next claim gets it said. `ready` becomes
