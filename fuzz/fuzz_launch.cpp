@@ -1,12 +1,13 @@
-// What the launcher reads from a front that may be hostile, and what the front reads back: no
-// crash, bounded memory, and one form only, so what is accepted is written back byte for byte. No
-// claim gets past a ceiling that grants nothing with anything of the host in it.
+// What the launcher reads from a front or a client that may be hostile, and what the front reads
+// back: no crash, bounded memory, and one form only, so what is accepted is written back byte for
+// byte. No claim gets past a ceiling that grants nothing with anything of the host in it.
 #include <cstdint>
 #include <string_view>
 
 #include "cell/late.h"
 #include "check.h"
 #include "launch/ceiling.h"
+#include "launch/visit.h"
 #include "launch/wire.h"
 
 using namespace sallyport;
@@ -14,6 +15,7 @@ using namespace sallyport;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (const auto outcome = decode_outcome(bytes)) FUZZ_CHECK(*encode(*outcome) == bytes);
+  if (const auto visit = decode_visit(bytes)) FUZZ_CHECK(*encode(*visit) == bytes);
   auto claim = decode_claim(bytes);
   if (!claim) return 0;
   FUZZ_CHECK(*encode(*claim) == bytes);
@@ -31,7 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto again = decode_claim(*kind);
   FUZZ_CHECK(again &&
              *encode(Claim{.tenant = again->tenant, .spec = class_of(again->spec)}) == *kind);
-  if (may_be_parked(spec) && fits_parked(spec)) FUZZ_CHECK(spec.network.allow.empty());
+  if (may_be_parked(spec) && fits_parked(spec))
+    FUZZ_CHECK(spec.network.allow.empty() && spec.client.files.empty());
   for (const InputFile& input : spec.inputs)
     FUZZ_CHECK(input.host.empty() && input.content && !input.name.starts_with("../"));
   return 0;

@@ -24,6 +24,19 @@ struct CallFile {
 // tighter than what the policy gives; wider ones are refused.
 using CallLimits = std::map<std::string, std::string>;  // {"timeout": "5s"}
 
+// Files and directories of the caller's own, which it has shown to the launcher of the service
+// (`sallyport run --via --read`): the launcher holds the call to what it was shown.
+struct CallClientFile {
+  std::string path;    // on the host
+  std::string inside;  // absolute path in the cell
+  bool write = false;
+};
+struct CallClient {
+  std::string ticket;     // from the launcher: 32 hexadecimal digits
+  std::uint32_t uid = 0;  // who it is, for the record; the launcher runs nothing for another one
+  std::vector<CallClientFile> files;
+};
+
 struct CallRequest {
   std::string call_id;  // 32 hexadecimal digits that nobody can guess; empty: one is made
   std::string caller;   // who calls, by name in the policy
@@ -41,6 +54,7 @@ struct CallRequest {
   std::string key_id;  // of the credential that the caller showed, for the record
   // What the caller's credential is limited to; none: all permissions that the caller has.
   std::optional<std::vector<std::string>> scopes;
+  std::optional<CallClient> client;  // only through a service
 };
 
 struct CallResult : Outcome {

@@ -43,6 +43,25 @@ std::vector<std::string> beyond_scopes(const Passage& passage) {
   return beyond;
 }
 
+// What the caller shows of its own: the tool has to let it. Whether it is the caller's own is for
+// the launcher to find out.
+Pass check_client(const Passage& passage) {
+  if (!passage.request.client) return {};
+  const Tool& tool = *passage.tool;
+  const std::string rule = "tools." + tool.name + ".files.client";
+  if (tool.files.client == ClientFiles::none)
+    return Block{Reason::permission, rule, tool.name + " lets no caller show it files",
+                 "call it without --read and --write"};
+  if (tool.files.client == ClientFiles::read &&
+      std::ranges::any_of(passage.request.client->files, &CallClientFile::write))
+    return Block{Reason::permission, rule, tool.name + " lets callers show it files to read only",
+                 "give them with --read"};
+  if (passage.shared.launcher.empty())
+    return Block{Reason::unavailable, rule, "only a service can be shown files by its callers",
+                 "call it through one: sallyport run --via"};
+  return {};
+}
+
 }  // namespace
 
 Pass authorise(Passage& passage) {
@@ -67,6 +86,7 @@ Pass authorise(Passage& passage) {
     passage.result.required = passage.tool->needs;
     return Block{Reason::permission, "key.scopes", why, "use a key with this scope"};
   }
+  if (Pass block = check_client(passage)) return block;
   if (Pass block = check_available(passage)) return block;
   auto limits = tighten(envelope, passage.request.limits);
   if (!limits) return Block::from(limits.error(), "request.limits");

@@ -215,6 +215,34 @@ callers: { vera: { role: viewer, tenant: acme } }
   EXPECT_EQ(second.rule, "tenants.acme.concurrency");
 }
 
+TEST(Boundary, LetsCallersShowFilesOnlyWhereAToolSaysSo) {
+  const Boundary boundary = open(R"(
+version: 1
+roles: { worker: [execute:code] }
+callers: { will: { role: worker } }
+tools:
+  plain:  { use: run_command, needs: [execute:code], commands: [ls] }
+  reads:  { use: run_command, needs: [execute:code], commands: [ls], files: { client: read } }
+  writes: { use: run_command, needs: [execute:code], commands: [ls], files: { client: write } }
+)");
+  const auto decide = [&](const std::string& tool, bool write) {
+    CallRequest asked = request("will", tool, R"({"command": "ls"})");
+    asked.client = {.ticket = std::string(32, 'a'),
+                    .uid = 1000,
+                    .files = {{.path = "/home/will", .inside = "/p", .write = write}}};
+    return boundary.decide(asked);
+  };
+  for (const auto& [tool, write] : {std::pair("plain", false), std::pair("reads", true)}) {
+    const CallResult refused = decide(tool, write);
+    EXPECT_EQ(refused.reason, Reason::permission) << tool;
+    EXPECT_EQ(refused.rule, "tools." + std::string(tool) + ".files.client");
+  }
+  // Nobody else can be shown any.
+  for (const auto& [tool, write] : {std::pair("reads", false), std::pair("writes", true)})
+    EXPECT_EQ(decide(tool, write).reason, Reason::unavailable) << tool;
+  EXPECT_EQ(boundary.decide(request("will", "reads", R"({"command": "ls"})")).reason, Reason::none);
+}
+
 TEST(Boundary, GivesRolesDifferentLimitsOnTheSameTool) {
   Boundary boundary = open(R"(
 version: 1

@@ -180,6 +180,17 @@ void add_caller(const Passage& passage, RecordBuilder& record) {
   record.text("call_id", passage.result.call_id);
   add_name(record, "caller", passage.request.caller);
 }
+// What it showed of its own. The launcher runs nothing for which this is not true.
+void add_client(const Passage& passage, RecordBuilder& record) {
+  if (!passage.request.client) return;
+  json::array files;
+  for (const CallClientFile& file : passage.request.client->files)
+    files.push_back(json::object{{"inside", name(file.inside)},
+                                 {"mode", file.write ? "write" : "read"},
+                                 {"path", name(file.path)}});
+  record.value("client",
+               json::object{{"files", std::move(files)}, {"uid", passage.request.client->uid}});
+}
 void add_tool(const Passage& passage, RecordBuilder& record) {
   add_name(record, "tool", passage.request.tool);
   add_name_if_any(record, "trace", passage.request.trace);
@@ -202,6 +213,7 @@ Result<DraftRecord> intent_record(const Passage& passage, std::string_view write
     add_shown_arguments(passage, record);
     add_arguments_digest(passage, passage.arguments, record);
     add_caller(passage, record);
+    add_client(passage, record);
     record.text("decision", "allowed");
     record.text("envelope", passage.envelope->hash);
     add_list_if_any(record, "grants", passage.tool->credentials);
@@ -225,6 +237,7 @@ Result<DraftRecord> outcome_record(const Passage& passage, DraftRecord used) {
           add_arguments_digest(passage, passage.request.arguments, record);
         if (ran) add_artifacts(result, record);
         add_caller(passage, record);
+        add_client(passage, record);
         if (ran)
           if (const auto cost = cost_of(result, passage.shared.rules.audit.price))
             record.value("cost", *cost);

@@ -44,7 +44,7 @@ bool may_be_parked(const CellSpec& spec) {
     return grant.write || grant.optional || grant.inside == "/workspace" ||
            (grant.inside.empty() && grant.host == "/workspace");
   };
-  return spec.network.allow.empty() && spec.observation == nullptr &&
+  return spec.network.allow.empty() && spec.observation == nullptr && spec.client.files.empty() &&
          std::ranges::none_of(spec.grants, unfit);
 }
 

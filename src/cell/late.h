@@ -15,8 +15,8 @@ namespace sallyport {
 [[nodiscard]] CellSpec class_of(const CellSpec& spec);
 
 // Whether a cell for this spec may be made before its call is known. Not one that writes to the
-// host, whose directories may change between its making and its use; and not one that reaches
-// hosts, whose sockets and credentials belong to one call.
+// host, whose directories may change between its making and its use; not one that a client shows
+// its own to; and not one that reaches hosts, whose sockets and credentials belong to one call.
 [[nodiscard]] bool may_be_parked(const CellSpec& spec);
 
 // Whether the order of this spec fits a cell that is parked: what is large is charged to the cell

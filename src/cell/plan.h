@@ -40,6 +40,7 @@ struct HostMount {
   int copy = -1;          // --write-mode copy: number of the overlay whose changes are copied back
   bool detached = false;  // a read-only grant inside a writable place: shown through an overlay
   int tree = -1;          // the detached mount, once a launch step made it
+  Fd made = {};           // the same, when it was made before
 };
 
 struct InputCopy {

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "cell/client_files.h"
 #include "cell/control.h"
 #include "cell/launcher.h"
 #include "cell/root_layout.h"
@@ -184,6 +185,7 @@ Result<void> add_grants(const CellSpec& spec, Prepared& cell) {
     protect(tree, grants);
   for (const Grant& grant : grants)
     if (auto added = add_grant(grant, spec, cell, maps); !added) return added;
+  if (auto added = add_client_files(spec.client, cell); !added) return added;
   // A grant below another one is attached after it.
   std::ranges::sort(cell.plan.mounts, {}, [](const HostMount& mount) {
     return mount.grant ? std::ranges::count(mount.target, '/') + 1 : 0;
@@ -310,7 +312,8 @@ std::vector<Layer> list_layers(const CellSpec& spec, const Prepared& cell,
                                const Launcher& launcher) {
   const bool cgroup = cell.cgroup != nullptr;
   const bool unbounded =
-      spec.write_mode == WriteMode::direct && std::ranges::any_of(spec.grants, &Grant::write);
+      (spec.write_mode == WriteMode::direct && std::ranges::any_of(spec.grants, &Grant::write)) ||
+      std::ranges::any_of(spec.client.files, &ClientFile::write);
   const std::string groups = groups_in_force(launcher);
   const auto abi = static_cast<unsigned>(cell.plan.landlock_abi);
   return {
@@ -422,8 +425,10 @@ void list_descriptors(Prepared& cell) {
   for (const Fd* fd : {&plan.control, &plan.trust, &plan.java_trust, &plan.stdin_read,
                        &plan.stdout_write, &plan.stderr_write})
     kept.push_back(fd->get());
-  for (const HostMount& mount : plan.mounts)
+  for (const HostMount& mount : plan.mounts) {
     kept.push_back(mount.idmap.get());
+    kept.push_back(mount.made.get());
+  }
   for (const InputCopy& input : plan.inputs)
     kept.push_back(input.source.get());
   // Init keeps the uid locked for as long as anything of the cell can live.
@@ -561,7 +566,8 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id, const Shared
   if (auto done = check_requirements(spec.requirements, cell.layers); !done)
     return std::unexpected(done.error());
 
-  const bool shows_host_trees = !spec.grants.empty() || !root->empty();
+  const bool shows_host_trees =
+      !spec.grants.empty() || !spec.client.files.empty() || !root->empty();
   cell.profile_options = {
       .refuse_path_sockets = shows_host_trees && !landlock_covers_unix_sockets(plan.landlock_abi),
       .refuse_unmapped_memory = cell.cgroup == nullptr};

@@ -114,6 +114,10 @@ Sys<void> put_entries(int root, std::span<const RootEntry> entries) {
 
 Sys<void> clone_mounts(std::span<HostMount> mounts, bool same_owner) {
   for (HostMount& mount : mounts) {
+    if (mount.made) {
+      mount.tree = mount.made.release();
+      continue;
+    }
     const char* path = mount.source.c_str();
     auto source = open_mount_source(path);
     if (!source) return std::unexpected(source.error());

@@ -77,8 +77,8 @@ Result<SharedRoot> build_in_child(Plan& plan) {
 }  // namespace
 
 bool may_share_root(const CellSpec& spec) {
-  if (!spec.root.empty() || !spec.grants.empty() || spec.limits.io || !spec.network.allow.empty() ||
-      spec.observation != nullptr)
+  if (!spec.root.empty() || !spec.grants.empty() || !spec.client.files.empty() || spec.limits.io ||
+      !spec.network.allow.empty() || spec.observation != nullptr)
     return false;
   // A cell of an ordinary user begins in a user namespace, from which it cannot enter a mount
   // namespace that is made outside.

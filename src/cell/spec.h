@@ -2,6 +2,8 @@
 // CellSpec with a command is the strictest cell there is; every field only adds to it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -36,6 +38,23 @@ struct InputFile {
   std::optional<std::string> content = {};  // what it holds; then there is no host path
 };
 
+// A file or directory that a client of the service shows to its own command. What is shown is what
+// the descriptor stands for, whatever is at the path by then.
+struct ClientFile {
+  std::string host;    // its path, as the client names it: for messages and records
+  std::string inside;  // absolute path in the cell
+  bool write = false;  // false: read-only
+  int fd = -1;         // O_PATH, of the client; the launcher has it from nobody else
+};
+
+struct ClientShare {
+  std::vector<ClientFile> files;
+  std::string ticket = {};  // for which the launcher gives their descriptors
+  // Whose rights decide about what is in them: the client's, as the kernel tells them.
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
 // Where a command finds the socket that it was given (CellStreams::connection).
 inline constexpr int kConnection = 3;
 // And the image of a warm interpreter, behind it.
@@ -65,6 +84,7 @@ struct CellSpec {
   Warmth warm = {};                       // only for cells that are made ahead of need
   bool swept = false;                     // somebody else sweeps what killed makers have left
   std::optional<UidRange> uids = {};      // of a root launcher's cell; none: UidRange::configured()
+  ClientShare client = {};                // what a client shows of its own
 };
 
 }  // namespace sallyport

@@ -197,8 +197,8 @@ void Supervisor::finish_output(StreamRelay& relay, Fd& tool_end) {
 // Whether no process outside of the cell can have got an end of the tool's pipes, with which it
 // could hold them locked: there is no socket over which the tool could have sent one.
 bool Supervisor::has_pipes_alone() const {
-  return spec_.grants.empty() && spec_.root.empty() && spec_.network.allow.empty() &&
-         streams_.connection < 0;
+  return spec_.grants.empty() && spec_.client.files.empty() && spec_.root.empty() &&
+         spec_.network.allow.empty() && streams_.connection < 0;
 }
 
 void Supervisor::poll_once() {

@@ -236,6 +236,13 @@ Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string progra
       ceiling.networks.push_back(std::move(network));
     for (const Grant& grant : database_grants(tool))
       ceiling.places.push_back({.host = grant.host, .inside = grant.inside});
+    if (tool.files.client != ClientFiles::none) {
+      auto frame = command_frame(tool);
+      if (!frame) return std::unexpected(std::move(frame.error()));
+      frame->network = network_access(rules.ceiling, tool);
+      ceiling.clients.push_back(
+          {.write = tool.files.client == ClientFiles::write, .frame = std::move(*frame)});
+    }
     if (const Warmth warm = warmth_of(tool); warm != Warmth{}) ceiling.warm.push_back(warm);
     profiles.insert(tool.syscalls.empty() ? CellSpec{}.syscalls : tool.syscalls);
   }

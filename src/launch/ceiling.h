@@ -15,6 +15,12 @@
 
 namespace sallyport {
 
+// A tool that lets whoever calls it show it files of their own (`files: { client: … }`).
+struct ClientTool {
+  bool write = false;
+  CellSpec frame;  // its cell, but for what a call says; see command_frame()
+};
+
 struct LaunchCeiling {
   // A path of the host that the `files` of some tool grant, where, and how.
   struct Place {
@@ -35,6 +41,7 @@ struct LaunchCeiling {
   PoolRules pool;                        // of those that are made ahead of need
   std::vector<Warmth> warm;              // interpreters of the tools, with their modules
   std::vector<std::string> expected;     // classes of which cells wait from the beginning, encoded
+  std::vector<ClientTool> clients;
 };
 
 // `uids` is divided among the tenants of the policy. An error: it is too small for them.

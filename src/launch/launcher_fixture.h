@@ -27,18 +27,15 @@ class LauncherUnderTest {
     EXPECT_NE(::mkdtemp(name), nullptr);
     EXPECT_EQ(::chmod(name, 0755), 0);
     directory_ = name;
-    listener_ = Fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const sockaddr_un address = address_of(path());
-    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
-              0);
-    EXPECT_EQ(::chmod(path().c_str(), 0666), 0);
-    EXPECT_EQ(::listen(listener_.get(), 512), 0);
+    listener_ = listen_at(path());
+    clients_ = listen_at(clients_path());
     start(std::move(ceiling), front);
   }
   ~LauncherUnderTest() {
     signal(SIGKILL);
     (void)wait();
     ::unlink(path().c_str());
+    ::unlink(clients_path().c_str());
     ::rmdir(directory_.c_str());
   }
   LauncherUnderTest(const LauncherUnderTest&) = delete;
@@ -56,13 +53,18 @@ class LauncherUnderTest {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     serving_.reset();
+    std::vector<Fd> clients;
+    clients.push_back(std::move(clients_));
     ::_exit(run_launcher({.listener = std::move(listener_),
                           .serving = std::move(theirs),
                           .front = front,
-                          .ceiling = std::move(ceiling)}));
+                          .ceiling = std::move(ceiling),
+                          .clients = std::move(clients)}));
   }
 
   [[nodiscard]] std::string path() const { return directory_ + "/launcher"; }
+  // Where clients show files of their own.
+  [[nodiscard]] std::string clients_path() const { return directory_ + "/files"; }
   [[nodiscard]] pid_t pid() const { return pid_; }
   void signal(int number) const {
     if (pid_ > 0) ::kill(pid_, number);
@@ -86,15 +88,26 @@ class LauncherUnderTest {
     return ::poll(&end, 1, 60'000) == 1;
   }
 
-  [[nodiscard]] Fd connect() const {
+  [[nodiscard]] Fd connect() const { return connect_to(path()); }
+  [[nodiscard]] Fd connect_as_client() const { return connect_to(clients_path()); }
+
+ private:
+  static Fd connect_to(const std::string& place) {
     Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    const sockaddr_un address = address_of(path());
+    const sockaddr_un address = address_of(place);
     EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
               0);
     return socket;
   }
-
- private:
+  static Fd listen_at(const std::string& place) {
+    Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const sockaddr_un address = address_of(place);
+    EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+              0);
+    EXPECT_EQ(::chmod(place.c_str(), 0666), 0);
+    EXPECT_EQ(::listen(socket.get(), 512), 0);
+    return socket;
+  }
   static sockaddr_un address_of(const std::string& path) {
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
     path.copy(address.sun_path, sizeof(address.sun_path) - 1);
@@ -102,7 +115,7 @@ class LauncherUnderTest {
   }
 
   std::string directory_;
-  Fd listener_, serving_;
+  Fd listener_, clients_, serving_;
   pid_t pid_ = -1;
 };
 

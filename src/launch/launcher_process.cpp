@@ -2,6 +2,7 @@
 
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -19,6 +20,7 @@
 #include "kernel/cgroup.h"
 #include "kernel/memory_file.h"
 #include "launch/pool_status.h"
+#include "launch/visitors.h"
 
 namespace sallyport {
 namespace {
@@ -72,6 +74,8 @@ class LauncherLoop {
     for (const std::string& bytes : settings_.ceiling.expected)
       if (auto file = make_memory_file(bytes))
         pool_.expect(id_of(bytes), std::move(*file), Clock::now());
+    for (const Fd& listener : settings_.clients)
+      watch(listener.get());
   }
 
   void run() {
@@ -106,6 +110,10 @@ class LauncherLoop {
   void hand_over(CellPool::HandOver pair);
   void let_go(std::span<const CellPool::Handle> handles);
   void start(const Fd& connection, const Packet& claim);
+  [[nodiscard]] bool is_for_clients(int fd) const;
+  void accept_client(int listener);
+  void hand_to_visitor(const Fd& connection, const Packet& claim);
+  void end_visits(Clock::time_point now);
   template <class Work>
   pid_t fork_child(Work&& work);
   void close_in_child();
@@ -128,8 +136,10 @@ class LauncherLoop {
   std::uint64_t images_state_ = 0;  // a number for each change
   std::map<int, Waiting> waiting_;  // connections without a claim, by their descriptors
   Children children_;               // by their sockets
-  std::set<pid_t> processes_;       // all that we have started
-  std::set<pid_t> supervisors_;     // those that have a call
+  Visitors visitors_;
+  std::set<pid_t> processes_;    // all that we have started, but for those of clients without a
+                                 // claim: nobody waits for them at the end
+  std::set<pid_t> supervisors_;  // those that have a call
   std::map<PacketId, Clock::time_point> tried_;  // templates, and when to try again
   pid_t launcher_ = ::getpid();
 };
@@ -148,6 +158,7 @@ void LauncherLoop::turn() {
     if (const auto end = oldest->second.since + kIdleLife; !next || end < *next) next = end;
   for (const auto& [id, kept] : roots_)
     if (!next || kept.since + kRootLife < *next) next = kept.since + kRootLife;
+  if (const auto end = visitors_.next_end(); end && (!next || *end < *next)) next = end;
   int patience = -1;
   if (next) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now());
@@ -164,6 +175,7 @@ void LauncherLoop::turn() {
   std::erase_if(roots_, [now = Clock::now()](const auto& entry) {
     return now - entry.second.since >= kRootLife;
   });
+  end_visits(Clock::now());
   tend_pool();
 }
 
@@ -172,6 +184,11 @@ void LauncherLoop::handle(int fd) {
   if (fd == settings_.listener.get()) return accept_some();
   if (const auto at = waiting_.find(fd); at != waiting_.end()) return read_claim(at->second);
   if (const auto at = children_.find(fd); at != children_.end()) return read_child(at->second);
+  if (is_for_clients(fd)) return accept_client(fd);
+  // A visitor says nothing while it waits: it has ended, unless the event is an older one's.
+  if (visitors_.has(fd))
+    if (const auto packet = receive_packet(fd); packet || packet.error().err != EAGAIN)
+      visitors_.gone(fd);
 }
 
 void LauncherLoop::handle_signals() {
@@ -181,6 +198,8 @@ void LauncherLoop::handle_signals() {
   int status = 0;
   bool killed = false;
   for (pid_t ended; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    // It has made nothing that could be left behind.
+    if (visitors_.ended(ended)) continue;
     processes_.erase(ended);
     supervisors_.erase(ended);
     killed = killed || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
@@ -201,6 +220,8 @@ void LauncherLoop::stop() {
     start(claim.connection, claim.claim);
   children_.clear();
   roots_.clear();
+  settings_.clients.clear();
+  end_visits(Clock::time_point::max());
 }
 
 void LauncherLoop::accept_some() {
@@ -241,6 +262,7 @@ void LauncherLoop::read_claim(Waiting& waiting) {
   if (!packet || packet->kind != PacketKind::claim) return;
   if (supervisors_.size() >= settings_.ceiling.cells)
     return send_outcome(connection.get(), busy("as many cells run as the launcher lets run"));
+  if ((packet->flags & kHasTicket) != 0) return hand_to_visitor(connection, *packet);
   if ((packet->flags & kHasClass) == 0 || settings_.ceiling.pool.max == 0 || !settings_.listener)
     return start(connection, *packet);
   const auto now = Clock::now();
@@ -394,6 +416,8 @@ void LauncherLoop::hand_over(CellPool::HandOver pair) {
 void LauncherLoop::close_in_child() {
   settings_.listener.reset();
   settings_.serving.reset();
+  settings_.clients.clear();
+  visitors_.forget();
   signals_.reset();
   events_.reset();
   waiting_.clear();
@@ -465,6 +489,72 @@ void LauncherLoop::start(const Fd& connection, const Packet& claim) {
   if (child < 0)
     return send_outcome(connection.get(), busy("the launcher cannot start another process"));
   supervisors_.insert(child);
+}
+
+// ---- Clients that show files of their own
+
+bool LauncherLoop::is_for_clients(int fd) const {
+  return std::ranges::any_of(settings_.clients,
+                             [&](const Fd& listener) { return listener.get() == fd; });
+}
+
+// The process that hears it has no privileges that we do not have, but it can be waited for by
+// nobody: a descriptor that a client sends may take any time to be closed.
+void LauncherLoop::accept_client(int listener) {
+  VisitPost visit{.client = Fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)),
+                  .peer = {},
+                  .ticket = {}};
+  socklen_t size = sizeof(visit.peer);
+  int ends[2];
+  if (!visit.client ||
+      ::getsockopt(visit.client.get(), SOL_SOCKET, SO_PEERCRED, &visit.peer, &size) != 0 ||
+      !visitors_.has_room(visit.peer.uid) ||
+      ::getrandom(visit.ticket.data(), visit.ticket.size(), 0) !=
+          static_cast<ssize_t>(visit.ticket.size()) ||
+      visit.ticket == PacketId{} ||
+      ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+    return;
+  Fd ours(ends[0]);
+  const Fd theirs(ends[1]);
+  const pid_t pid = fork_child([&] {
+    ours.reset();
+    supervise_visit(post(), theirs, visit);
+  });
+  if (pid < 0) return;
+  processes_.erase(pid);
+  watch(ours.get());
+  visitors_.add({.pid = pid,
+                 .socket = std::move(ours),
+                 .uid = visit.peer.uid,
+                 .ticket = visit.ticket,
+                 .until = Clock::now() + Visitors::kTime});
+}
+
+// Used once: from here on it is a supervisor like others.
+void LauncherLoop::hand_to_visitor(const Fd& connection, const Packet& claim) {
+  auto visitor = visitors_.take(claim.id);
+  std::vector<int> fds = {connection.get()};
+  for (const Fd& fd : claim.fds)
+    fds.push_back(fd.get());
+  if (!visitor || !send_packet(visitor->socket.get(), PacketKind::hand_over, claim.flags, fds,
+                               claim.id, 0, claim.content)) {
+    if (visitor) processes_.insert(visitor->pid);
+    Outcome outcome = busy("the files that the client has shown are not there any more");
+    outcome.hint = "a ticket is good for one call, within a minute, while its client waits for it";
+    return send_outcome(connection.get(), outcome);
+  }
+  processes_.insert(visitor->pid);
+  supervisors_.insert(visitor->pid);
+  const int handle = visitor->socket.get();
+  children_.insert_or_assign(handle, Child{.pid = visitor->pid,
+                                           .socket = std::move(visitor->socket),
+                                           .id = {},
+                                           .doing = Child::calling});
+}
+
+void LauncherLoop::end_visits(Clock::time_point now) {
+  for (const pid_t pid : visitors_.expired(now))
+    ::kill(pid, SIGKILL);
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 // a cell and wait with it, and afterwards make the next one of its class.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <chrono>
 #include <map>
+#include <vector>
 
 #include "base/fd.h"
 #include "cell/shared_root.h"
@@ -22,6 +24,8 @@ struct LauncherSettings {
   uid_t front;  // the only user that may ask
   LaunchCeiling ceiling;
   Fd egress = {};  // the door of the egress process; none: cells have no network
+  // SOCK_SEQPACKET as well, for clients that show files of their own.
+  std::vector<Fd> clients = {};
 };
 
 // Serves until SIGTERM, and then until the last call has ended; the exit code. To be called in a
@@ -62,6 +66,18 @@ struct SupervisorPost {
 // `make`, for the first one.
 [[noreturn]] void supervise_parked(const SupervisorPost& post, const Fd& socket, int class_bytes,
                                    std::uint8_t how);
+
+// A client that has come to show files of its own.
+struct VisitPost {
+  Fd client;        // its connection
+  ucred peer;       // who it is, as the kernel says
+  PacketId ticket;  // that it gets
+};
+
+// Hears the client, and answers the one claim that the launcher hands over for its ticket. Nothing
+// of either is trusted: the claim has to be for the call that the client has described.
+[[noreturn]] void supervise_visit(const SupervisorPost& post, const Fd& socket,
+                                  const VisitPost& visit);
 
 // Makes the template that cells of the class would like to have, and sends its image.
 [[noreturn]] void make_template(const SupervisorPost& post, const Fd& socket, int class_bytes);

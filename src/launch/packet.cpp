@@ -21,7 +21,9 @@ struct Header {
 static_assert(sizeof(Header) == 24);
 
 constexpr std::uint8_t kAllFlags =
-    kHasOutput | kHasError | kHasDirectory | kHasConnection | kHasClass;
+    kHasOutput | kHasError | kHasDirectory | kHasConnection | kHasClass | kHasTicket;
+// One of them: a cell that was made ahead of need shows nothing of a client.
+constexpr std::uint8_t kHasId = kHasClass | kHasTicket;
 
 // Which kinds bring something that is content or a descriptor, as its sender likes.
 bool may_have_content(PacketKind kind) {
@@ -38,9 +40,11 @@ bool is_whole(const Header& header, std::size_t fds, bool has_content) {
   switch (kind) {
     case PacketKind::claim:
     case PacketKind::hand_over:
-      return (header.flags & ~kAllFlags) == 0 && has_id == ((header.flags & kHasClass) != 0) &&
+      return (header.flags & ~kAllFlags) == 0 && has_id == ((header.flags & kHasId) != 0) &&
+             (header.flags & kHasId) != kHasId &&
              fds == (kind == PacketKind::claim ? 1 : 2) +
-                        static_cast<std::size_t>(std::popcount(header.flags));
+                        static_cast<std::size_t>(
+                            std::popcount(static_cast<std::uint8_t>(header.flags & ~kHasTicket)));
     case PacketKind::make:
       return (header.flags & ~(kSpare | kMayDoze)) == 0 && fds == 0 && !has_id;
     case PacketKind::accepted:
@@ -59,6 +63,10 @@ bool is_whole(const Header& header, std::size_t fds, bool has_content) {
       return header.flags == 0 && fds == 1;
     case PacketKind::root:
       return header.flags == 0 && fds == 2 && has_id;
+    case PacketKind::visit:
+      return header.flags == 0 && fds >= 2 && !has_id;
+    case PacketKind::ticket:
+      return header.flags == 0 && fds == 0 && has_id;
   }
   return false;
 }

@@ -35,12 +35,19 @@ namespace sallyport {
 //   front → launcher   pool
 //   launcher → front   pool      descriptor: PoolStatus
 //
+// A client that shows files of its own to its command speaks with a child of the launcher, over a
+// socket of its own, and keeps the connection until its call has ended:
+//
+//   client → launcher   visit    descriptors: the Visit, then those of its files
+//   launcher → client   ticket   `id`: what the claim of its call is to have; or an outcome
+//
 // Between the launcher and a supervisor that makes a cell ahead of need:
 //
 //   supervisor → launcher   ready      the cell is parked; `id`: of an image it would have liked
 //   launcher → supervisor   wake       what dozes in the cell is to get ready for a call
 //   supervisor → launcher   ready      it is
-//   launcher → supervisor   hand_over  the claim; descriptors: the connection, then as before
+//   launcher → supervisor   hand_over  the claim; descriptors: the connection, then as before; the
+//                                      same for the child that a client speaks with
 //   supervisor → launcher   idle       the call has ended, the cell is taken down
 //   launcher → supervisor   make       make another one of the same class
 //
@@ -60,6 +67,8 @@ enum class PacketKind : std::uint8_t {
   go = 11,
   wake = 12,
   root = 13,
+  visit = 14,
+  ticket = 15,
 };
 
 // Of a claim: which descriptors follow, in this order.
@@ -69,6 +78,7 @@ enum PacketFlag : std::uint8_t {
   kHasDirectory = 4,   // where artifacts go
   kHasConnection = 8,  // a socket for the tool
   kHasClass = 16,      // the class of the cell, whose digest is the packet's `id`
+  kHasTicket = 32,     // no descriptor: the packet's `id` is a client's ticket
 };
 
 // Of `ready`: the image with that id is there, and is of no use; what waits in the cell dozes.
@@ -78,7 +88,8 @@ inline constexpr std::uint8_t kDozing = 2;
 inline constexpr std::uint8_t kSpare = 1;
 inline constexpr std::uint8_t kMayDoze = 2;
 
-inline constexpr std::size_t kMostPacketFds = 7;
+inline constexpr std::size_t kMostVisitFiles = 16;
+inline constexpr std::size_t kMostPacketFds = 1 + kMostVisitFiles;
 inline constexpr std::size_t kMostPacketContent = 8192;
 inline constexpr std::uint64_t kPacketUnit = 65536;
 

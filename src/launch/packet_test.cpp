@@ -66,7 +66,7 @@ TEST_F(Packets, OfAClaimHaveTheDescriptorsThatTheirFlagsName) {
       EXPECT_FALSE(passes(kind, byte, bits + first, other)) << "a class has an id, others none";
     }
   }
-  for (const int bit : {32, 64, 128}) {
+  for (const int bit : {64, 128}) {
     const auto unknown = static_cast<std::uint8_t>(bit);
     EXPECT_FALSE(passes(PacketKind::claim, unknown, 2));
     EXPECT_FALSE(passes(PacketKind::hand_over, unknown, 3));
@@ -109,6 +109,27 @@ TEST_F(Packets, BringWhatIsSmallThemselves) {
   ASSERT_EQ(::send(ours_.get(), longer.data(), longer.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(longer.size()));
   EXPECT_FALSE(receive_packet(theirs_.get())) << "one byte more than there may be";
+}
+
+TEST_F(Packets, OfAClaimHaveATicketOrAClassOrNeither) {
+  EXPECT_TRUE(passes(PacketKind::claim, kHasTicket, 1, kId));
+  EXPECT_TRUE(passes(PacketKind::claim, kHasTicket | kHasOutput, 2, kId));
+  EXPECT_TRUE(passes(PacketKind::hand_over, kHasTicket, 2, kId));
+  EXPECT_FALSE(passes(PacketKind::claim, kHasTicket, 1));
+  EXPECT_FALSE(passes(PacketKind::claim, kHasTicket, 2, kId)) << "a descriptor with it";
+  EXPECT_FALSE(passes(PacketKind::claim, kHasTicket | kHasClass, 2, kId));
+  EXPECT_FALSE(passes(PacketKind::claim, kHasTicket | kHasClass, 3, kId));
+}
+
+TEST_F(Packets, OfClientsAreOfOneFormOnly) {
+  EXPECT_FALSE(passes(PacketKind::visit, 0, 1)) << "shows nothing";
+  for (std::size_t files = 1; files <= kMostVisitFiles; ++files)
+    EXPECT_TRUE(passes(PacketKind::visit, 0, 1 + files));
+  EXPECT_FALSE(passes(PacketKind::visit, 0, 2, kId));
+  EXPECT_FALSE(passes(PacketKind::visit, 1, 2));
+  EXPECT_TRUE(passes(PacketKind::ticket, 0, 0, kId));
+  EXPECT_FALSE(passes(PacketKind::ticket, 0, 0));
+  EXPECT_FALSE(passes(PacketKind::ticket, 0, 1, kId));
 }
 
 TEST_F(Packets, OfSupervisorsAreOfOneFormOnly) {

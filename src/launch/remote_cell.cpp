@@ -207,6 +207,18 @@ class Conversation : public RemoteCell {
   bool told_to_go_ = false, accepted_ = false, ended_ = false, cut_by_stop_ = false;
 };
 
+std::optional<PacketId> from_hex(std::string_view text) {
+  PacketId id{};
+  if (text.size() != 2 * id.size()) return std::nullopt;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t digit = std::string_view("0123456789abcdef").find(text[i]);
+    if (digit == std::string_view::npos) return std::nullopt;
+    id[i / 2] = static_cast<std::uint8_t>(id[i / 2] * std::size_t{16} + digit);
+  }
+  if (id == PacketId{}) return std::nullopt;
+  return id;
+}
+
 // One that could not be asked for.
 class NoCell : public RemoteCell {
  public:
@@ -243,6 +255,13 @@ std::unique_ptr<RemoteCell> ask_for_cell(const std::string& socket, const std::s
       fds.push_back(known.bytes->get());
       flags |= kHasClass;
     }
+  }
+  if (!spec.client.files.empty()) {
+    const auto ticket = from_hex(spec.client.ticket);
+    if (!ticket)
+      return none(blocked(call_id, {Reason::argument, "that is no ticket of the launcher", {}}));
+    known.id = *ticket;
+    flags |= kHasTicket;
   }
   for (const auto& [fd, flag] :
        {std::pair(streams.output, kHasOutput), std::pair(streams.error, kHasError)}) {

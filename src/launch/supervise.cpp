@@ -22,6 +22,7 @@
 #include "cell/parked.h"
 #include "kernel/memory_file.h"
 #include "launch/launcher_process.h"
+#include "launch/visit.h"
 #include "tool/denied_paths.h"
 
 namespace sallyport {
@@ -80,8 +81,17 @@ struct Order {
   CellStreams streams;
 };
 
+// A claim with files of a client is answered by the process that the client has shown them to, and
+// that process answers no other claim. A descriptor that comes from the front is never one of them.
+Result<void> check_client(const LaunchCeiling& ceiling, const ShowingClient* visitor,
+                          CellSpec& spec) {
+  if (visitor != nullptr) return check_visit_claim(ceiling, *visitor, spec);
+  if (spec.client.files.empty()) return {};
+  return refuse("no client has shown the files that it names");
+}
+
 Result<Order> read_order(const LaunchCeiling& ceiling, uid_t front, const Packet& packet,
-                         std::string& call_id) {
+                         const ShowingClient* visitor, std::string& call_id) {
   std::string from_file;
   if (packet.content.empty()) {
     auto bytes = read_memory_file(packet.fds[0].get(), kLargestClaim);
@@ -120,6 +130,8 @@ Result<Order> read_order(const LaunchCeiling& ceiling, uid_t front, const Packet
   }
   if (auto denied = check_denied_paths(ceiling.denied, order.claim.spec); !denied)
     return std::unexpected(std::move(denied.error()));
+  if (auto checked = check_client(ceiling, visitor, order.claim.spec); !checked)
+    return std::unexpected(std::move(checked.error()));
   return order;
 }
 
@@ -158,6 +170,11 @@ Outcome cancelled(std::string call_id) {
   return outcome;
 }
 
+bool has_hung_up(int client) {
+  pollfd event{.fd = client, .events = POLLIN | POLLRDHUP, .revents = 0};
+  return ::poll(&event, 1, 0) != 0;
+}
+
 // What is left of a call when it is answered; taking it down is nothing that the caller waits for.
 struct Answer {
   Outcome outcome;
@@ -176,9 +193,9 @@ bool is_of_class(const Claim& claim, const std::string& class_bytes) {
 }
 
 Answer answer(const SupervisorPost& post, const Fd& connection, const Packet& packet,
-              ParkedCell parked = {}) {
+              ParkedCell parked = {}, const ShowingClient* visitor = nullptr) {
   std::string call_id;
-  auto order = read_order(post.ceiling, post.front, packet, call_id);
+  auto order = read_order(post.ceiling, post.front, packet, visitor, call_id);
   if (!order) return {blocked(call_id, std::move(order.error()))};
   if (!send_packet(connection.get(), PacketKind::accepted, 0, {})) return {cancelled(call_id)};
   const CellSpec& spec = order->claim.spec;
@@ -197,6 +214,10 @@ Answer answer(const SupervisorPost& post, const Fd& connection, const Packet& pa
       return {blocked(call_id, {Reason::unavailable, "the call was not let begin in time",
                                 "nothing was run; the disk of the state directory may be slow"})};
   }
+  // Nothing is done to the files of a client that does not wait for it any more.
+  if (visitor != nullptr && has_hung_up(visitor->connection))
+    return {blocked(call_id, {Reason::unavailable, "the client that showed its files has gone",
+                              "nothing was run"})};
   if (is_ready && parked.cell->start()) {
     Outcome outcome = parked.cell->run();
     return {std::move(outcome), std::move(parked.cell)};
@@ -400,6 +421,48 @@ CellMaker::End CellMaker::park_and_answer(std::uint8_t how) {
   return sound ? End::clean : End::over;
 }
 
+// ---- A client that shows files of its own
+
+// It sends what it shows at once.
+constexpr int kVisitTime = 10'000;
+
+Result<ShowingClient> hear_client(const SupervisorPost& post, int client, const ucred& peer) {
+  pollfd event{.fd = client, .events = POLLIN, .revents = 0};
+  while (::poll(&event, 1, kVisitTime) < 0 && errno == EINTR)
+    ;
+  auto packet = receive_packet(client);
+  if (!packet || packet->kind != PacketKind::visit)
+    return fail(Reason::argument, "the service was sent something else than files");
+  return read_visit(post.ceiling, std::move(*packet), peer.uid, peer.gid);
+}
+
+// The claim of the client's call; none: the client has gone, or the launcher does not want it any
+// more. What else a client says ends its visit.
+std::optional<Packet> await_claim(int socket, int client) {
+  pollfd events[] = {{.fd = socket, .events = POLLIN, .revents = 0},
+                     {.fd = client, .events = POLLIN | POLLRDHUP, .revents = 0}};
+  while (::poll(events, 2, -1) < 0 && errno == EINTR)
+    ;
+  if (events[0].revents == 0) return std::nullopt;
+  auto packet = receive_packet(socket);
+  if (!packet || packet->kind != PacketKind::hand_over) return std::nullopt;
+  return std::move(*packet);
+}
+
+void answer_visit(const SupervisorPost& post, const Fd& socket, const VisitPost& visit) {
+  const int client = visit.client.get();
+  auto visitor = hear_client(post, client, visit.peer);
+  if (!visitor) return send_outcome(client, blocked({}, visitor.error()));
+  if (!send_packet(client, PacketKind::ticket, 0, {}, visit.ticket)) return;
+  auto packet = await_claim(socket.get(), client);
+  if (!packet) return;
+  const Fd connection = std::move(packet->fds[0]);
+  packet->fds.erase(packet->fds.begin());
+  visitor->connection = client;
+  const Answer given = answer(post, connection, *packet, {}, &*visitor);
+  send_outcome(connection.get(), given.outcome);
+}
+
 Result<Fd> make_template_image(const SupervisorPost& post, int class_file) {
   std::string bytes;
   auto claim = read_class(post, class_file, bytes);
@@ -439,6 +502,16 @@ void supervise(const SupervisorPost& post, const Fd& connection, const Packet& c
     const Answer given = answer(post, connection, claim);
     send_outcome(connection.get(), given.outcome);
   } catch (const std::exception&) {  // out of memory, no more threads: the front sees us end
+    ::_exit(1);
+  }
+  ::_exit(0);
+}
+
+void supervise_visit(const SupervisorPost& post, const Fd& socket, const VisitPost& visit) {
+  live_with(post.launcher, kName);
+  try {
+    answer_visit(post, socket, visit);
+  } catch (const std::exception&) {
     ::_exit(1);
   }
   ::_exit(0);

@@ -8,7 +8,7 @@
 namespace sallyport {
 namespace {
 
-constexpr std::uint32_t kClaimVersion = 0x34435053;    // "SPC4"
+constexpr std::uint32_t kClaimVersion = 0x35435053;    // "SPC5"
 constexpr std::uint32_t kOutcomeVersion = 0x324f5053;  // "SPO2"
 
 }  // namespace
@@ -50,10 +50,19 @@ void visit(Wire& wire, Requirement& requirement) {
 }
 
 template <class Wire>
+void visit(Wire& wire, ClientFile& file) {
+  auto& [host, inside, write, fd] = file;
+  (void)fd;
+  visit(wire, host);
+  visit(wire, inside);
+  visit(wire, write);
+}
+
+template <class Wire>
 void visit(Wire& wire, CellSpec& spec) {
   auto& [call_id, command, environment, grants, write_mode, inputs, outputs, output_directory, root,
          cwd, hostname, use_stdin, input, limits, syscalls, network, requirements, observation,
-         warm, swept, uids] = spec;
+         warm, swept, uids, client] = spec;
   (void)observation;
   (void)swept;
   (void)uids;
@@ -80,6 +89,8 @@ void visit(Wire& wire, CellSpec& spec) {
   visit_list(wire, requirements, each);
   visit_enum(wire, warm.interpreter, Interpreter::node);
   visit(wire, warm.preload);
+  visit_list(wire, client.files, each);
+  visit(wire, client.uid);
 }
 
 template <class Wire>

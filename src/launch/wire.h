@@ -20,7 +20,7 @@ inline constexpr std::size_t kLargestOutcome = std::size_t{256} << 20;  // bytes
 // already built, so that the launcher may take a cell that it has ready.
 struct Claim {
   std::string tenant;  // by name; it decides about the uids
-  CellSpec spec;       // its `observation` and `uids` do not travel
+  CellSpec spec;       // its `observation` and `uids` do not travel, nor the ticket of its client
 };
 
 // An error: it is too large to travel.

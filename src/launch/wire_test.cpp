@@ -33,6 +33,8 @@ Claim rich_claim() {
   spec.limits.cpus = 0.25;
   spec.limits.io = Rate{{1'000'000}};
   spec.syscalls = "node";
+  spec.client.files = {{.host = "/home/ann/p", .inside = "/p", .write = true}};
+  spec.client.uid = 1000;
   spec.warm = {.interpreter = Interpreter::python, .preload = {"json", "xml.dom"}};
   spec.requirements = {{.layer = "landlock", .level = 3}, {.layer = "cgroup", .level = {}}};
   return claim;

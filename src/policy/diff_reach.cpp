@@ -120,6 +120,13 @@ void compare_files(ChangeList& changes, const Tool& before, const Tool& after) {
                     direct ? "its changes reach the machine at once, without a size limit"
                            : "its changes are held in the scratch and copied back");
   }
+  const ClientFiles was = before.files.client, is = after.files.client;
+  if (was == is) return;
+  changes.ordered(is > was, is < was,
+                  is == ClientFiles::none
+                      ? "its callers can no longer show it files of their own"
+                      : std::string("its callers may show it files of their own, ") +
+                            (is == ClientFiles::write ? "also writable" : "read-only"));
 }
 
 void compare_network(ChangeList& changes, const Rules& old_rules, const Tool& before,

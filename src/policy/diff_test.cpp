@@ -128,6 +128,10 @@ TEST(PolicyDiff, EveryControlOfAToolThatGoesIsWiderAndThatComesIsNarrower) {
   const std::pair<std::function<void(Tool&)>, std::string> grants[] = {
       {[](Tool& tool) { tool.files.read.push_back(file_rule("/srv")); }, "can now read /srv"},
       {[](Tool& tool) { tool.files.write.push_back(file_rule("/srv")); }, "can now write /srv"},
+      {[](Tool& tool) { tool.files.client = ClientFiles::read; },
+       "its callers may show it files of their own, read-only"},
+      {[](Tool& tool) { tool.files.client = ClientFiles::write; },
+       "its callers may show it files of their own, also writable"},
       {[](Tool& tool) { tool.network.allow.push_back({.host = host_pattern("a.example")}); },
        "can now reach a.example"},
       {[](Tool& tool) { tool.share_network = true; }, "SHARES NOW THE NETWORK OF THIS MACHINE"},

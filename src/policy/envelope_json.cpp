@@ -242,6 +242,9 @@ json::object tool_json(const Tool& tool) {
                       {"output", output_json(tool.output)},
                       {"database", to_utf8(tool.database)},
                       {"commands", commands_json(tool.commands)}};
+  // Only where it is: the hashes of all other policies stay as they were.
+  if (tool.files.client != ClientFiles::none)
+    object["client_files"] = tool.files.client == ClientFiles::write ? "write" : "read";
   add_kind(object, tool);
   if (tool.approval) object["approval"] = approval_json(*tool.approval);
   if (tool.rows) object["rows"] = *tool.rows;

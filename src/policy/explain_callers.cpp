@@ -105,6 +105,9 @@ std::string worst_call(const Envelope& envelope) {
       parts.push_back(
           "read, change or delete everything in " + places(tool.files.write) +
           (tool.files.write_mode == WriteMode::direct ? " and fill the disk behind it" : ""));
+    if (tool.files.client == ClientFiles::read) parts.push_back("read what its caller shows it");
+    if (tool.files.client == ClientFiles::write)
+      parts.push_back("read, change or delete what its caller shows it");
   }
   std::vector<std::string> hosts =
       each_text(tool.network.allow, [](const HostRule& rule) { return rule.host.to_text(); });

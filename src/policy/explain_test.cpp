@@ -109,6 +109,18 @@ TEST(Explain, ACommandIsShownAsItRuns) {
   EXPECT_THAT(explained(shop), HasSubstr("/bin/report 'two words' {month}"));
 }
 
+TEST(Explain, SaysWhatCallersMayShow) {
+  Shop shop;
+  shop.python.files.client = ClientFiles::read;
+  EXPECT_THAT(explained(shop),
+              AllOf(HasSubstr("may show it files and directories of their own, read-only"),
+                    HasSubstr("read what its caller shows it"),
+                    Not(HasSubstr("No file or directory of this machine is given"))));
+  shop.python.files.client = ClientFiles::write;
+  EXPECT_THAT(explained(shop), AllOf(HasSubstr("of their own, also writable"),
+                                     HasSubstr("change or delete what its caller shows it")));
+}
+
 TEST(Explain, FilesAreNamedAndWritingIsNotPlayedDown) {
   Shop shop;
   EXPECT_THAT(explained(shop), HasSubstr("No file or directory of this machine is given"));

@@ -164,7 +164,14 @@ ExplainedSection what_it_touches(const Rules& rules, const Tool& tool) {
   for (const FileRule& rule : tool.files.write)
     facts.push_back({"read and write", file_sentence(rule)});
   if (!tool.database.empty()) facts.push_back({"database", shown(tool.database)});
-  if (tool.files.read.empty() && tool.files.write.empty())
+  if (tool.files.client != ClientFiles::none)
+    facts.push_back({"of its callers",
+                     std::string("Whoever calls it as a user of this machine may show it files and "
+                                 "directories of their own") +
+                         (tool.files.client == ClientFiles::write
+                              ? ", also writable: it can do there what that user can."
+                              : ", read-only: it can read there what that user can.")});
+  if (tool.files.read.empty() && tool.files.write.empty() && tool.files.client == ClientFiles::none)
     facts.push_back({"", "No file or directory of this machine is given to it."});
   if (!tool.files.write.empty())
     facts.push_back({"", tool.files.write_mode == WriteMode::copy

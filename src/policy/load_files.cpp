@@ -108,11 +108,21 @@ void read_write_mode(const Spot& at, FileRules& files) {
     files.write_mode = *mode == "copy" ? WriteMode::copy : WriteMode::direct;
 }
 
+void read_client(const Spot& at, FileRules& files) {
+  constexpr std::string_view kWays[] = {"read", "write"};
+  if (const auto way = read_choice(at, kWays))
+    files.client = *way == "write" ? ClientFiles::write : ClientFiles::read;
+}
+
 constexpr std::string_view kGrantsAbout =
     "Files and directories of the host that it sees, as HOST or HOST:INSIDE.";
 constexpr std::string_view kWriteAbout = "The same, writable.";
 constexpr std::string_view kModeAbout =
     "`direct`: changes reach the host at once; `copy`: at the end, within the limits.";
+constexpr std::string_view kClientAbout =
+    "Of `run_command`: what a local user who calls it (`sallyport run --via`) may show it of their "
+    "own, with their own rights: `read`, or `write` as well. Without it: nothing.";
+constexpr std::string_view kClientValue = R"({"enum": ["read", "write"]})";
 constexpr std::string_view kModeValue = R"({"enum": ["direct", "copy"]})";
 
 template <bool Narrowed>
@@ -120,6 +130,7 @@ constexpr Field<FileRules> kFiles[] = {
     {"read", kTextsValue, kGrantsAbout, read_grants<Narrowed, &FileRules::read>},
     {"write", kTextsValue, kWriteAbout, read_grants<Narrowed, &FileRules::write>},
     {"write_mode", kModeValue, kModeAbout, read_write_mode},
+    {"client", kClientValue, kClientAbout, read_client},
 };
 
 }  // namespace

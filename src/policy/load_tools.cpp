@@ -213,7 +213,17 @@ std::optional<std::string> read_glob(const Spot& at) {
 }
 
 void read_tool_files(const Spot& at, Tool& tool) {
-  if (auto files = read_files(at, is_file_tool(tool))) tool.files = std::move(*files);
+  auto files = read_files(at, is_file_tool(tool));
+  if (!files) return;
+  tool.files = std::move(*files);
+  const Node* client = at.node().find("client");
+  if (client == nullptr) return;
+  if (tool.kind != ToolKind::builtin || tool.builtin != Builtin::run_command)
+    at.refuse_at(client->place, "only a tool with `use: run_command` can be shown files by callers",
+                 "leave `client` out");
+  if (tool.files.client == ClientFiles::write && tool.files.write_mode == WriteMode::copy)
+    at.refuse_at(client->place, "what a caller shows is written to directly, and not as a copy",
+                 "write `client: read`, or leave `write_mode` out");
 }
 
 void read_tool_approval(const Spot& at, Tool& tool) {

@@ -74,6 +74,9 @@ TEST(PolicyTools, MistakesAreNamedWithTheirPlace) {
       {kTool "files: {read: /a}\n",
        "f:6:19: tools.t.files.read: a list is wanted here, and this is a single value (write "
        "[/a])"},
+      {kTool "files: {client: read}\n",
+       "f:6:21: tools.t.files: only a tool with `use: run_command` can be shown files by callers "
+       "(leave `client` out)"},
       {kTool "files: {write_mode: cow}\n",
        "f:6:25: tools.t.files.write_mode: there is no 'cow' here (it is one of direct, copy)"},
       {kTool "tier: inline\n",

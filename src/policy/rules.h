@@ -97,9 +97,13 @@ struct FileRule {
   Place place;
 };
 
+// What a local user who calls a tool may show it of their own (`run --via --read`).
+enum class ClientFiles : std::uint8_t { none, read, write };
+
 struct FileRules {
   std::vector<FileRule> read, write;
   WriteMode write_mode = WriteMode::direct;
+  ClientFiles client = ClientFiles::none;
 };
 
 // A glob over absolute host paths: "/etc/shadow", "/**/.ssh/**".

@@ -168,6 +168,7 @@ Result<void> parse_body(std::string_view body, CallRequest& request) {
   request.collect = std::move(parsed->collect);
   request.limits = std::move(parsed->limits);
   request.dry_run = parsed->dry_run;
+  request.client = std::move(parsed->client);
   if (request.idempotency_key.empty()) request.idempotency_key = std::move(parsed->idempotency_key);
   return {};
 }

@@ -96,6 +96,52 @@ Result<void> set_dry_run(json::value& value, CallRequest& request) {
   return {};
 }
 
+Result<CallClientFile> read_client_file(const json::value& entry) {
+  const json::object* object = entry.if_object();
+  CallClientFile file;
+  if (object == nullptr) return fail(Reason::argument, "an entry of client.files is no object");
+  for (const auto& [key, value] : *object) {
+    if (key == "write" && value.is_bool()) {
+      file.write = value.get_bool();
+      continue;
+    }
+    if (key != "path" && key != "inside")
+      return fail(Reason::argument, "an entry of client.files cannot have " + quoted(key),
+                  "it has path, inside and write");
+    auto text = text_of(value, key);
+    if (!text) return std::unexpected(text.error());
+    (key == "path" ? file.path : file.inside) = std::move(*text);
+  }
+  if (file.path.empty() || file.inside.empty())
+    return fail(Reason::argument, "an entry of client.files needs path and inside");
+  return file;
+}
+
+Result<void> set_client(json::value& value, CallRequest& request) {
+  constexpr std::size_t kMostFiles = 16;
+  constexpr const char* kHint = "it is made by `sallyport run --via --read` and --write";
+  const json::object* object = value.if_object();
+  const json::value* ticket = object != nullptr ? object->if_contains("ticket") : nullptr;
+  const json::value* uid = object != nullptr ? object->if_contains("uid") : nullptr;
+  const json::value* files = object != nullptr ? object->if_contains("files") : nullptr;
+  if (ticket == nullptr || !ticket->is_string() || uid == nullptr || !uid->is_int64() ||
+      uid->get_int64() < 0 || uid->get_int64() > 0xffff'fffe || files == nullptr ||
+      !files->is_array() || object->size() != 3)
+    return fail(Reason::argument, "'client' must have ticket, uid and files", kHint);
+  if (files->get_array().empty() || files->get_array().size() > kMostFiles)
+    return fail(Reason::argument, "'client' has no files, or more than 16", kHint);
+  CallClient client{.ticket = std::string(ticket->get_string()),
+                    .uid = static_cast<std::uint32_t>(uid->get_int64()),
+                    .files = {}};
+  for (const json::value& entry : files->get_array()) {
+    auto file = read_client_file(entry);
+    if (!file) return std::unexpected(std::move(file.error()));
+    client.files.push_back(std::move(*file));
+  }
+  request.client = std::move(client);
+  return {};
+}
+
 Result<void> set_idempotency_key(json::value& value, CallRequest& request) {
   auto text = text_of(value, "idempotency_key");
   if (!text) return std::unexpected(text.error());
@@ -131,6 +177,17 @@ constexpr BodyField kFields[] = {
     {"dry_run",
      R"({"type": "boolean", "description": "Say what would be decided, and run nothing."})",
      set_dry_run},
+    {"client",
+     R"({"type": "object", "required": ["ticket", "uid", "files"], "additionalProperties": false,
+         "description": "Files of the caller's own, which it has shown to the launcher.",
+         "properties": {
+           "ticket": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+           "uid": {"type": "integer", "minimum": 0},
+           "files": {"type": "array", "minItems": 1, "maxItems": 16, "items": {
+             "type": "object", "required": ["path", "inside"], "additionalProperties": false,
+             "properties": {"path": {"type": "string"}, "inside": {"type": "string"},
+                            "write": {"type": "boolean"}}}}}})",
+     set_client},
     {"idempotency_key", R"({"type": "string", "description": "A retried call runs once."})",
      set_idempotency_key},
 };

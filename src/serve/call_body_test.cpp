@@ -82,6 +82,35 @@ TEST(CallBody, OfExecuteHasAToolAndCode) {
     EXPECT_FALSE(parse_execute_body(body)) << body;
 }
 
+TEST(CallBody, HasWhatTheClientShows) {
+  const auto request = parse_call_body(
+      R"({"client": {"ticket": "00ff", "uid": 1000,
+          "files": [{"path": "/home/ann/p", "inside": "/p", "write": true},
+                    {"path": "/home/ann/q", "inside": "/q"}]}})");
+  ASSERT_TRUE(request) << request.error().message;
+  ASSERT_TRUE(request->client);
+  EXPECT_EQ(request->client->ticket, "00ff");
+  EXPECT_EQ(request->client->uid, 1000U);
+  ASSERT_EQ(request->client->files.size(), 2U);
+  EXPECT_EQ(request->client->files[0].path, "/home/ann/p");
+  EXPECT_TRUE(request->client->files[0].write);
+  EXPECT_EQ(request->client->files[1].inside, "/q");
+  EXPECT_FALSE(request->client->files[1].write);
+  std::string many = R"({"path": "/a", "inside": "/b"})";
+  for (int i = 0; i < 16; ++i)
+    many += R"(, {"path": "/a", "inside": "/b"})";
+  for (const std::string& client :
+       {std::string("1"), std::string("{}"), std::string(R"({"ticket": "0", "uid": 1})"),
+        std::string(R"({"ticket": "0", "uid": 1, "files": []})"),
+        std::string(R"({"ticket": "0", "uid": -1, "files": [{"path": "/a", "inside": "/b"}]})"),
+        std::string(R"({"ticket": "0", "uid": 1, "files": [{"path": "/a"}]})"),
+        std::string(R"({"ticket": "0", "uid": 1, "files": [{"path": "/a", "inside": 1}]})"),
+        std::string(
+            R"({"ticket": "0", "uid": 1, "x": 1, "files": [{"path": "/", "inside": "/b"}]})"),
+        R"({"ticket": "0", "uid": 1, "files": [)" + many + "]}"})
+    EXPECT_FALSE(parse_call_body(R"({"client": )" + client + "}")) << client;
+}
+
 TEST(CallBody, HasASchemaThatTakesWhatItTakes) {
   const auto schema = Schema::compile(json::value(call_body_schema()));
   ASSERT_TRUE(schema);

@@ -112,6 +112,7 @@ class Keeper {
 
   void start_due_children();
   void start_launcher();
+  void open_files_listeners();
   void start_front();
   void start_egress();
   void end_egress();
@@ -165,8 +166,9 @@ int Keeper::run() {
     advance();
   }
   end_egress();
-  for (Listener& listener : ground_.listeners)
-    remove_listener(listener);
+  for (auto* listeners : {&ground_.listeners, &ground_.files})
+    for (Listener& listener : *listeners)
+      remove_listener(listener);
   ground_.launcher.remove();
   log_line("stopped");
   return code_;
@@ -243,7 +245,24 @@ void Keeper::be_egress(pid_t keeper) {
   ::_exit(code);
 }
 
+// Once, and only where the policy has a tool for it; a later policy without one has the launcher
+// say so.
+void Keeper::open_files_listeners() {
+  if (ceiling_.clients.empty() || !ground_.files.empty()) return;
+  for (const Listener& listener : ground_.listeners) {
+    if (listener.path.empty()) continue;
+    auto opened = open_files_listener(listener, ground_.user);
+    if (opened) {
+      log_line("listening", {{"on", opened->name}, {"for", "files of callers"}});
+      ground_.files.push_back(std::move(*opened));
+    } else {
+      log_line("callers cannot show files", {{"message", opened.error().message}});
+    }
+  }
+}
+
 void Keeper::start_launcher() {
+  open_files_listeners();
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return launcher_.ended(Clock::now());
   Fd ours(ends[0]), theirs(ends[1]);
@@ -266,13 +285,17 @@ void Keeper::be_launcher(pid_t keeper, Fd serving) {
   serving_.reset();
   signals_.reset();
   ground_.egress.egress.reset();
+  std::vector<Fd> clients;
+  for (Listener& listener : ground_.files)
+    clients.push_back(std::move(listener.socket));
   int code = 0;
   try {
     code = run_launcher({.listener = std::move(ground_.launcher.listener()),
                          .serving = std::move(serving),
                          .front = ground_.user.uid,
                          .ceiling = std::move(ceiling_),
-                         .egress = std::move(ground_.egress.outside)});
+                         .egress = std::move(ground_.egress.outside),
+                         .clients = std::move(clients)});
   } catch (const std::exception&) {
     code = 1;  // out of memory: the keeper starts another
   }

@@ -23,6 +23,7 @@ struct Ground {
   std::string program, state;
   TlsSettings tls;
   std::vector<Listener> listeners;
+  std::vector<Listener> files = {};  // beside them, for the launcher alone
   LauncherSocket launcher;
   FrontUser egress_user;
   DoorPair egress;  // held here, so that a cell can wait for an egress process that is started anew

@@ -89,14 +89,14 @@ Result<Listener> open_tcp(const ListenAddress& wanted) {
   return listener;
 }
 
-Result<Listener> open_unix(const std::string& path, const FrontUser& user) {
+Result<Listener> open_unix(const std::string& path, const FrontUser& user, int type = SOCK_STREAM) {
   const auto address = unix_address(path);
   if (!address) return std::unexpected(address.error());
   struct stat there{};
   if (::lstat(path.c_str(), &there) == 0) {
     if (!S_ISSOCK(there.st_mode))
       return cannot_listen(path, "it is there already and is not a socket", "choose another path");
-    if (!is_abandoned_socket(path, SOCK_STREAM))
+    if (!is_abandoned_socket(path, type))
       return cannot_listen(path, "another program answers there");
     ::unlink(path.c_str());
   }
@@ -104,7 +104,8 @@ Result<Listener> open_unix(const std::string& path, const FrontUser& user) {
   listener.tcp = false;
   listener.name = "unix:" + path;
   listener.path = path;
-  listener.socket = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  listener.type = type;
+  listener.socket = Fd(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const mode_t before = ::umask(0117);  // never open to others, not for a moment
   const int bound =
       ::bind(listener.socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
@@ -144,6 +145,10 @@ Result<ListenAddress> parse_listen(std::string_view text) {
   if (::inet_pton(listen.v6 ? AF_INET6 : AF_INET, listen.address.c_str(), bytes) != 1)
     return refuse("has no numeric address");
   return listen;
+}
+
+Result<Listener> open_files_listener(const Listener& beside, const FrontUser& user) {
+  return open_unix(beside.path + std::string(kFilesSuffix), user, SOCK_SEQPACKET);
 }
 
 bool is_abandoned_socket(const std::string& path, int type) {
@@ -190,7 +195,7 @@ Result<std::vector<Listener>> take_activated_listeners() {
 void remove_listener(Listener& listener) {
   listener.socket.reset();
   // Not by its inode: file systems give a number to the next file at once.
-  if (!listener.path.empty() && is_abandoned_socket(listener.path, SOCK_STREAM))
+  if (!listener.path.empty() && is_abandoned_socket(listener.path, listener.type))
     ::unlink(listener.path.c_str());
 }
 

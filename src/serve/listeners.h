@@ -1,6 +1,8 @@
 // The sockets that clients come to.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,11 +30,17 @@ struct Listener {
   bool tcp = true;
   std::string name;  // for people: "127.0.0.1:8640", with the port that it got
   std::string path;  // of a unix socket of our own, to be removed at the end
+  int type = SOCK_STREAM;
 };
 
 // Binds and listens. A unix socket has the mode 0660 and the front's group; one that nobody answers
 // on any more is replaced, one that is in use is refused.
 [[nodiscard]] Result<Listener> open_listener(const ListenAddress& address, const FrontUser& user);
+
+// Where clients of a unix socket show files of their own, beside it and open to the same: at
+// PATH.files, with packets (launch/packet.h).
+inline constexpr std::string_view kFilesSuffix = ".files";
+[[nodiscard]] Result<Listener> open_files_listener(const Listener& beside, const FrontUser& user);
 
 // The sockets that systemd has opened, from 3 on. Takes LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES
 // out of the environment.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/cell_path.h"
 #include "base/glob.h"
 #include "base/text.h"
 #include "input/command_rules.h"
@@ -195,18 +196,10 @@ Result<void> add_script(const ToolCall& call, const Script& script, CellSpec& sp
   return {};
 }
 
-// The gates have looked at the same text; what runs are the words that this look allows.
-Result<void> add_allowed_command(const ToolCall& call, CellSpec& spec) {
-  auto text = text_argument(call, "command");
-  if (!text) return std::unexpected(std::move(text.error()));
-  auto command = parse_command(*text);
-  if (!command) return std::unexpected(std::move(command.error()));
-  auto words = check_command(call.tool.commands, *command);
-  if (!words) return std::unexpected(std::move(words.error()));
-  spec.command = std::move(*words);
-  // Files that the caller sends can look like a bare repository, whose configuration starts
-  // programs. Settings from the environment outrank it. git may also be started by another word
-  // (env, xargs, sh -c), so they are always there.
+// Files that the caller sends can look like a bare repository, whose configuration starts programs.
+// Settings from the environment outrank it. git may also be started by another word (env, xargs,
+// sh -c), so they are always there.
+void add_git_settings(CellSpec& spec) {
   constexpr std::pair<std::string_view, std::string_view> kGitSettings[] = {
       {"safe.bareRepository", "explicit"},
       {"core.fsmonitor", "false"},
@@ -219,6 +212,18 @@ Result<void> add_allowed_command(const ToolCall& call, CellSpec& spec) {
     spec.environment.emplace_back("GIT_CONFIG_VALUE_" + number, value);
   }
   spec.environment.emplace_back("GIT_CONFIG_COUNT", std::to_string(count));
+}
+
+// The gates have looked at the same text; what runs are the words that this look allows.
+Result<void> add_allowed_command(const ToolCall& call, CellSpec& spec) {
+  auto text = text_argument(call, "command");
+  if (!text) return std::unexpected(std::move(text.error()));
+  auto command = parse_command(*text);
+  if (!command) return std::unexpected(std::move(command.error()));
+  auto words = check_command(call.tool.commands, *command);
+  if (!words) return std::unexpected(std::move(words.error()));
+  spec.command = std::move(*words);
+  add_git_settings(spec);
   return {};
 }
 
@@ -361,6 +366,20 @@ Result<void> add_work(const ToolCall& call, CellSpec& spec) {
               "the tool " + quoted(call.tool.name) + " is of a kind that cannot be run yet");
 }
 
+// What the caller shows of its own; the launcher has seen it and decides.
+Result<void> add_client(const ToolCall& call, CellSpec& spec) {
+  if (!call.request.client) return {};
+  spec.client.ticket = call.request.client->ticket;
+  spec.client.uid = call.request.client->uid;
+  for (const CallClientFile& file : call.request.client->files) {
+    if (auto place = parse_inside_path(file.inside); !place || *place != file.inside)
+      return fail(Reason::argument, quoted(file.inside) + " is no plain path in the cell");
+    if (auto place = check_grant_place(file.inside); !place) return place;
+    spec.client.files.push_back({.host = file.path, .inside = file.inside, .write = file.write});
+  }
+  return {};
+}
+
 Result<void> add_input(const ToolCall& call, CellSpec& spec) {
   if (call.tool.input_json && call.request.input)
     return fail(Reason::argument, "standard input of this tool is its arguments",
@@ -417,6 +436,17 @@ ByteSize captured_output(const Tool& tool, const Limits& limits) {
   return {most};
 }
 
+Result<CellSpec> command_frame(const Tool& tool) {
+  CellSpec spec;
+  spec.environment.assign(tool.environment.begin(), tool.environment.end());
+  add_git_settings(spec);
+  if (auto added = add_grants(tool, spec); !added) return std::unexpected(std::move(added.error()));
+  spec.outputs = tool.collect;
+  spec.write_mode = tool.files.write_mode;
+  if (!tool.syscalls.empty()) spec.syscalls = tool.syscalls;
+  return spec;
+}
+
 Result<CellSpec> make_cell_spec(const ToolCall& call) {
   const Tool& tool = call.tool;
   if (tool.tier != Tier::process)
@@ -428,7 +458,7 @@ Result<CellSpec> make_cell_spec(const ToolCall& call) {
   spec.environment.assign(tool.environment.begin(), tool.environment.end());
   if (auto added = add_work(call, spec); !added) return std::unexpected(std::move(added.error()));
   if (!runs_own_program(tool)) {
-    for (auto* step : {add_input, add_files, add_outputs})
+    for (auto* step : {add_input, add_files, add_outputs, add_client})
       if (auto added = step(call, spec); !added) return std::unexpected(std::move(added.error()));
     if (auto added = add_grants(tool, spec); !added)
       return std::unexpected(std::move(added.error()));

@@ -43,6 +43,10 @@ constexpr std::uint64_t kCutMargin = 16384;  // longer than anything that is red
 [[nodiscard]] Result<CellSpec> make_likely_spec(const Tool& tool, const Limits& limits,
                                                 const std::string& program);
 
+// The same of a `run_command` tool, without what its calls say: what all of its cells have, but for
+// the limits and the network.
+[[nodiscard]] Result<CellSpec> command_frame(const Tool& tool);
+
 // The interpreter that may wait for calls of the tool.
 [[nodiscard]] Warmth warmth_of(const Tool& tool);
 

@@ -98,8 +98,8 @@ TEST_P(RunVia, NothingOfTheClientEnters) {
   write_file(service.directory() / "mine", "mine", GetParam());
   EXPECT_NE(run_via({"cat", service.directory() / "mine"}).exit_code, 0);
   EXPECT_EQ(run_via({"id", "-u"}).out, "1000\n");
-  for (const char* option : {"--read=/etc:/data", "--write=.:/workspace", "--net=example.com",
-                             "--env=A=b", "--root=/", "--syscalls=build", "--ahead=cell"}) {
+  for (const char* option : {"--write-mode=copy", "--net=example.com", "--env=A=b", "--root=/",
+                             "--syscalls=build", "--ahead=cell"}) {
     const Ran ran = run_via({option, "seq", "1"});
     EXPECT_EQ(ran.exit_code, 125) << option;
     EXPECT_EQ(ran.out, "") << option;
@@ -156,6 +156,116 @@ TEST_P(RunVia, OutputComesWhileItRunsAndASignalEndsIt) {
   process.signal(SIGINT);
   EXPECT_EQ(process.wait(), 130);
   EXPECT_TRUE(eventually([&] { return tools_with(name).empty(); }));
+}
+
+// ---- Files of the client's own
+
+constexpr const char* kShowPolicy = R"(
+version: 1
+roles: { worker: [execute:code] }
+callers: { will: { role: worker } }
+tools:
+  shell:
+    use: run_command
+    needs: [execute:code]
+    commands: [cat, cp, ls, touch]
+    files: { client: write }
+  reader:
+    use: run_command
+    needs: [execute:code]
+    commands: [cat, ls]
+    files: { client: read }
+  plain: { use: run_command, needs: [execute:code], commands: [cat, ls] }
+)";
+
+// A service of root's and of a user's own, and a client that is an ordinary user.
+class RunViaShown : public CellTest {
+ protected:
+  RunViaShown() : service(kShowPolicy, GetParam()), key(service.key("will")) {
+    std::filesystem::create_directory(mine());
+    EXPECT_EQ(::chown(mine().c_str(), kUserUid, kUserGid), 0);
+    write_file(mine() + "/in", "mine\n", As::user);
+    EXPECT_EQ(::chmod((mine() + "/in").c_str(), 0600), 0);
+  }
+  std::string mine() const { return service.directory() / "mine"; }
+  Ran show(std::vector<std::string> more, const std::string& tool = "shell") {
+    struct stat socket{};
+    EXPECT_EQ(::stat(service.unix_socket().c_str(), &socket), 0);
+    more.insert(more.begin(),
+                {sallyport_path(), "run", "--via", service.unix_socket(), "--tool", tool});
+    return run(more, {.as = As::user,
+                      .environment = {"SALLYPORT_KEY=" + key},
+                      .cwd = mine(),
+                      .groups = {socket.st_gid}});
+  }
+  LiveService service;
+  std::string key;
+};
+SALLYPORT_FOR_ROOT_AND_USER(RunViaShown);
+
+TEST_P(RunViaShown, ADirectoryIsReadAndWritten) {
+  const Ran ran = show({"--write", ".:/workspace/p", "cp", "/workspace/p/in", "/workspace/p/out"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  struct stat made{};
+  ASSERT_EQ(::stat((mine() + "/out").c_str(), &made), 0);
+  EXPECT_EQ(made.st_uid, kUserUid);
+  EXPECT_EQ(made.st_gid, kUserGid);
+  EXPECT_EQ(show({"--read", mine(), "cat", mine() + "/in"}).out, "mine\n");
+  EXPECT_EQ(show({"--read", "in:/data", "cat", "/data"}).out, "mine\n");
+  const Ran refused = show({"--read", mine(), "touch", mine() + "/new"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(::access((mine() + "/new").c_str(), F_OK), 0);
+  // Without them nothing is shown, as ever.
+  EXPECT_NE(show({"cat", mine() + "/in"}).exit_code, 0);
+}
+
+TEST_P(RunViaShown, IsInTheRecord) {
+  EXPECT_EQ(show({"--read", "in:/data", "cat", "/data"}).out, "mine\n");
+  const Ran records = service.command({"audit", "search", "--tool", "shell", "--json"});
+  EXPECT_THAT(records.out,
+              HasSubstr(R"("inside":"/data","mode":"read","path":")" + mine() + R"(/in")"));
+  EXPECT_THAT(records.out, HasSubstr(R"("uid":43210)"));
+}
+
+TEST_P(RunViaShown, ThePolicySaysWhichTool) {
+  EXPECT_EQ(show({"--read", "in:/data", "cat", "/data"}, "reader").out, "mine\n");
+  const Ran writes = show({"--write", ".:/data", "ls", "/data"}, "reader");
+  EXPECT_EQ(writes.exit_code, 125);
+  EXPECT_THAT(writes.err, HasSubstr("to read only"));
+  const Ran plain = show({"--read", ".:/data", "ls", "/data"}, "plain");
+  EXPECT_EQ(plain.exit_code, 125);
+  EXPECT_THAT(plain.err, HasSubstr("lets no caller show it files"));
+  const Ran denied = show({"--read", "in:/data", "touch", "/data"}, "reader");
+  EXPECT_EQ(denied.exit_code, 125);
+}
+
+TEST_P(RunViaShown, MistakesAreSaid) {
+  std::filesystem::create_symlink("in", mine() + "/link");
+  EXPECT_THAT(show({"--read", "link:/data", "cat", "/data"}).err, HasSubstr("symlink"));
+  EXPECT_THAT(show({"--read", "nothing:/data", "cat", "/data"}).err, HasSubstr("No such file"));
+  EXPECT_THAT(show({"--read", "in:/usr", "cat", "/usr"}).exit_code, 125);
+  const Ran far = run({sallyport_path(), "run", "--via", "http://127.0.0.1:1", "--tool", "shell",
+                       "--read", "/etc:/data", "ls"},
+                      {.environment = {"SALLYPORT_KEY=" + key}});
+  EXPECT_EQ(far.exit_code, 125);
+  EXPECT_THAT(far.err, HasSubstr("on this machine only"));
+}
+
+TEST_P(RunViaShown, ATicketAloneIsWorthNothing) {
+  const Reply reply = service.post(
+      "/v1/tools/shell/call",
+      R"({"arguments": {"command": "ls /data"}, "client": {"uid": 43210, "ticket": ")" +
+          std::string(32, 'a') + R"(", "files": [{"path": "/etc", "inside": "/data"}]}})",
+      key);
+  EXPECT_EQ(reply.text("status"), "blocked") << reply.body;
+  EXPECT_THAT(reply.body, HasSubstr("not there any more"));
+}
+
+TEST_P(RunVia, AServiceWithoutSuchAToolHasNoSuchDoor) {
+  EXPECT_NE(::access((service.unix_socket() + ".files").c_str(), F_OK), 0);
+  const Ran ran = run_via({"--read", "/etc:/data", "ls", "/data"});
+  EXPECT_EQ(ran.exit_code, 125);
+  EXPECT_THAT(ran.err, HasSubstr("takes no files of its callers"));
 }
 
 }  // namespace

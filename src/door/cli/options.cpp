@@ -232,7 +232,8 @@ constexpr Option<RunRequest> kRunOptions[] = {
      "Have the service that listens there run the command, in a cell of its pool: the path of its "
      "unix socket, or http://ADDRESS:PORT. Who asks, says the key in SALLYPORT_KEY; what may run, "
      "and what it sees, says the service's policy. Of the options here, those under Limits (only "
-     "tighter than the policy's), --in, --out, --stdin and those of the result go with it.",
+     "tighter than the policy's), --in, --out, --stdin and those of the result go with it; and "
+     "--read and --write, with a unix socket, for a tool that lets its callers show it files.",
      [](RunRequest& request, std::string_view text) {
        request.via = text;
        return Result<void>();
@@ -272,8 +273,8 @@ Result<void> settle_output_limits(Limits& limits, bool kept_was_given) {
   return {};
 }
 
-constexpr std::string_view kGoWithVia[] = {"via",   "tool", "in",         "out",
-                                           "stdin", "json", "result-file"};
+constexpr std::string_view kGoWithVia[] = {"via", "tool",  "read", "write",      "in",
+                                           "out", "stdin", "json", "result-file"};
 
 // A service has its own rules for what a command sees; what would be left out is refused.
 Result<void> settle_via(RunRequest& request, const ParsedOptions& parsed) {
@@ -290,7 +291,8 @@ Result<void> settle_via(RunRequest& request, const ParsedOptions& parsed) {
     } else if (std::ranges::find(kGoWithVia, name) == std::end(kGoWithVia)) {
       return fail(Reason::argument, "--" + std::string(name) + " does not go with --via",
                   "what the command sees is for the service's policy to say (`files`, `network`, "
-                  "`environment` of the tool); --in takes files along");
+                  "`environment` of the tool); --in takes files along, and --read and --write "
+                  "show some where the policy lets callers do so");
     }
   }
   return {};

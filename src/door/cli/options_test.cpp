@@ -403,15 +403,18 @@ TEST(RunOptions, AServiceIsAskedForTheLimitsThatWereGiven) {
 }
 
 TEST(RunOptions, WhatAServiceWouldLeaveOutIsRefused) {
-  for (const char* option :
-       {"--read=/a", "--write=/a", "--write-mode=copy", "--root=/a", "--cwd=/tmp",
-        "--net=a.example", "--requests=3", "--env=A=b", "--hostname=h", "--syscalls=build",
-        "--require=net", "--ahead=cell", "--timings", "--verbose"}) {
+  for (const char* option : {"--write-mode=copy", "--root=/a", "--cwd=/tmp", "--net=a.example",
+                             "--requests=3", "--env=A=b", "--hostname=h", "--syscalls=build",
+                             "--require=net", "--ahead=cell", "--timings", "--verbose"}) {
     const auto request = parse_run(Words{"--via", "/run/sock", option, "ls"});
     ASSERT_FALSE(request) << option;
     EXPECT_NE(request.error().message.find("--via"), std::string::npos) << option;
   }
   EXPECT_FALSE(parse_run(Words{"--tool", "shell", "ls"}));
+  // Its launcher is shown these.
+  EXPECT_EQ(parse_run(Words{"--via", "/run/sock", "--read=/a", "--write=/b:/c", "ls"})
+                ->spec.grants.size(),
+            2U);
 }
 
 // The examples in the help are the first thing that people copy.

@@ -9,6 +9,7 @@
 #include "door/cli/event_stream.h"
 #include "door/cli/process.h"
 #include "door/cli/service_talk.h"
+#include "door/cli/show_files.h"
 #include "input/command.h"
 
 namespace sallyport {
@@ -115,6 +116,14 @@ Result<ViaAnswer> run_via(const RunRequest& request, int cancel) {
   if (!talk) return std::unexpected(talk.error());
   auto tool = request.tool.empty() ? find_tool(*talk) : Result<std::string>(request.tool);
   if (!tool) return std::unexpected(std::move(tool.error()));
+
+  Fd shown;  // until the call has ended
+  if (!request.spec.grants.empty()) {
+    auto files = show_files(request.via, request.spec.grants, request.spec.command, *call);
+    if (!files) return std::unexpected(std::move(files.error()));
+    call->client = std::move(files->client);
+    shown = std::move(files->connection);
+  }
 
   Following following(!request.json);
   bool is_to_end = false;

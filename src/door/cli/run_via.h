@@ -1,6 +1,6 @@
 // `sallyport run --via`: the command as a call of a service's tool, in a cell of its pool. The call
-// passes the gates like any other. Nothing of the client enters but what it sends: the service gets
-// no path, no descriptor and no right of whoever asks, only the bytes of --in and --stdin.
+// passes the gates like any other. Nothing of the client enters but what it sends, the bytes of
+// --in and --stdin, and what it shows with --read and --write (show_files.h).
 #pragma once
 
 #include "door/cli/options.h"

@@ -73,6 +73,14 @@ std::string call_body(const CallRequest& request) {
       limits[name] = value;
     body["limits"] = std::move(limits);
   }
+  if (request.client) {
+    json::array files;
+    for (const CallClientFile& file : request.client->files)
+      files.push_back({{"path", file.path}, {"inside", file.inside}, {"write", file.write}});
+    body["client"] = {{"ticket", request.client->ticket},
+                      {"uid", request.client->uid},
+                      {"files", std::move(files)}};
+  }
   if (request.dry_run) body["dry_run"] = true;
   if (!request.idempotency_key.empty()) body["idempotency_key"] = request.idempotency_key;
   return json::serialize(body);
