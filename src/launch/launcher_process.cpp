@@ -220,6 +220,9 @@ void LauncherLoop::stop() {
     start(claim.connection, claim.claim);
   children_.clear();
   roots_.clear();
+  // The keeper holds them, too: without this they would go on being told of.
+  for (const Fd& listener : settings_.clients)
+    (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, listener.get(), nullptr);
   settings_.clients.clear();
   end_visits(Clock::time_point::max());
 }
