@@ -209,8 +209,9 @@ void add_rule(NetMaker& maker, const ReadyRule& ready) {
   expression.label = maker.label(
       std::string(rule.id), secret ? secret_marker(rule.id) : std::string(marker_of(rule.group)),
       rank_of(rule));
-  if (rule.kind == RuleKind::token && ready.counted && ready.counted->least > 0)
-    expression.follow = &ready.counted->chars.has;
+  if (const auto& next = ready.counted ? ready.counted : ready.rest_begin;
+      rule.kind == RuleKind::token && next && next->least > 0)
+    expression.follow = &next->chars.has;
   // Of a token the anchor itself may have it.
   const bool strong = rule.kind == RuleKind::assignment && (rule.checks & check::kStrong) != 0;
   expression.needs_cases = strong;
@@ -484,13 +485,23 @@ std::optional<CountedEnd> counted_begin(std::string_view pattern) {
   return begin;
 }
 
-// How many characters an expression asks for by their names, not by a class or one of several.
+// Whether a class, as what stands between its brackets, has only a few characters: [0-3], [PH].
+bool is_small_class(std::string_view chars) {
+  constexpr int kFew = 4;
+  if (chars.size() == 3 && chars[1] == '-') return chars[2] - chars[0] < kFew;
+  return chars.size() <= kFew && !chars.contains('-') && !chars.contains('^');
+}
+
+// How many characters an expression asks for by their names, not by a class of many or one of
+// several.
 std::size_t literal_letters(std::string_view pattern) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     constexpr std::string_view kOpen = "[({", kClose = "])}";
     if (const std::size_t kind = kOpen.find(pattern[i]); kind != std::string_view::npos) {
-      i = pattern.find(kClose[kind], i);
+      const std::size_t end = pattern.find(kClose[kind], i);
+      if (pattern[i] == '[' && is_small_class(pattern.substr(i + 1, end - i - 1))) ++count;
+      i = end;
     } else {
       if (pattern[i] == '\\') ++i;
       ++count;
