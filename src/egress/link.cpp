@@ -3,7 +3,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 
 namespace sallyport {
 namespace {
@@ -31,10 +30,18 @@ class PlainLink final : public Link {
   }
 
   Task<bool> write(std::string_view bytes) override {
-    const auto [error, size] =
-        co_await asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()), kTuple);
-    if (error) failed_ = true;
-    co_return !error;
+    // Not asio::async_write(): it cuts what it is given into pieces of 64 KiB, each with a call and
+    // a wake-up of the other side.
+    while (!bytes.empty()) {
+      const auto [error, size] =
+          co_await socket_.async_write_some(asio::buffer(bytes.data(), bytes.size()), kTuple);
+      if (error) {
+        failed_ = true;
+        co_return false;
+      }
+      bytes.remove_prefix(size);
+    }
+    co_return true;
   }
 
   Task<void> finish() override {
@@ -75,10 +82,10 @@ std::unique_ptr<Link> plain_link(asio::ip::tcp::socket socket) {
 
 Task<bool> BufferedLink::read_more() {
   const std::size_t room = room_after(came_last_);
-  if (pending.empty() && room == kLittleRoom) std::string().swap(pending);
+  if (pending.empty()) std::string().swap(pending);
   co_await link.wait();
   const std::size_t had = pending.size();
-  pending.resize(had + room);
+  resize_for_reading(pending, had + room);
   came_last_ = co_await link.read(std::span(pending).subspan(had));
   pending.resize(had + came_last_);
   co_return came_last_ > 0;

@@ -41,11 +41,18 @@ class Link {
 
 [[nodiscard]] std::unique_ptr<Link> plain_link(boost::asio::ip::tcp::socket socket);
 
-// How much room the next read gets: a lot for one that comes behind a lot, and little for the
-// others, of which there may be very many at a time.
-inline constexpr std::size_t kLittleRoom = std::size_t{16} << 10, kMuchRoom = std::size_t{64} << 10;
+// How much room the next read gets: more for one that comes behind much, and little for the others,
+// of which there may be very many at a time. The most is what one wake-up of the other side is
+// worth and a processor's own cache still holds, a few times over.
+inline constexpr std::size_t kLittleRoom = std::size_t{16} << 10, kMuchRoom = std::size_t{64} << 10,
+                             kMostRoom = std::size_t{128} << 10;
 [[nodiscard]] constexpr std::size_t room_after(std::size_t came) {
-  return came < kLittleRoom ? kLittleRoom : kMuchRoom;
+  return came < kLittleRoom ? kLittleRoom : came < kMuchRoom ? kMuchRoom : kMostRoom;
+}
+
+// What is new in it has no value yet: a read is about to give it one.
+inline void resize_for_reading(std::string& bytes, std::size_t size) {
+  bytes.resize_and_overwrite(size, [](char*, std::size_t all) { return all; });
 }
 
 // A link with what was read from it and not used yet.

@@ -88,16 +88,17 @@ Task<bool> TlsLink::flush() {
 }
 
 Task<bool> TlsLink::fill() {
-  const std::size_t room = room_after(in_.size());
+  const std::size_t room = room_after(came_last_);
   if (room == kLittleRoom) {
     std::string().swap(in_);
     co_await below_.wait();
   }
-  in_.resize(room);
+  resize_for_reading(in_, room);
   used_ = room;  // nothing of it is there yet
   const std::size_t size = co_await below_.read(in_);
   in_.resize(size);
   used_ = 0;
+  came_last_ = size;
   co_return size > 0;
 }
 
@@ -130,7 +131,10 @@ Task<Result<void>> TlsLink::greet() {
 }
 
 Task<void> TlsLink::wait() {
-  if (!failed_ && !has_come() && SSL_has_pending(session_.get()) == 0) co_await below_.wait();
+  if (failed_ || has_come() || SSL_has_pending(session_.get()) != 0) co_return;
+  std::string().swap(in_);  // nobody has to hold any while nothing comes
+  used_ = 0;
+  co_await below_.wait();
 }
 
 Task<std::size_t> TlsLink::read(std::span<char> room) {

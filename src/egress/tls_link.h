@@ -51,8 +51,9 @@ class TlsLink final : public Link {
   std::unique_ptr<Link> owned_;
   Link& below_;
   TlsHandle session_;
-  std::string in_;                                    // what came last
-  std::size_t used_ = 0;                              // of it
+  std::string in_;        // what came last
+  std::size_t used_ = 0;  // of it
+  std::size_t came_last_ = 0;
   std::string out_;                                   // what is to be passed on
   std::optional<boost::asio::steady_timer> flushed_;  // of a write that waits for its turn
   bool flushing_ = false, failed_ = false;
