@@ -44,9 +44,9 @@ TEST(RecycledAllocator, BringsMemoryBackFromTheThreadThatGaveItBack) {
 
 // Objects of a thread end in an order that nobody chose.
 TEST(RecycledAllocator, TakesMemoryBackFromAThreadThatEnds) {
-  static thread_local std::shared_ptr<std::string> first, second;
   for (int i = 0; i < 10; ++i)
     std::thread([] {
+      static thread_local std::shared_ptr<std::string> first, second;
       first = std::make_shared<std::string>("made before the allocator was used");
       second = std::allocate_shared<std::string>(RecycledAllocator<std::string>(), "kept");
       first = std::allocate_shared<std::string>(RecycledAllocator<std::string>(), "kept, too");
