@@ -17,6 +17,7 @@
 
 #include "kernel/memory_file.h"
 #include "launch/launcher_process.h"
+#include "launch/outcome_packet.h"
 
 namespace sallyport::test {
 
@@ -132,13 +133,7 @@ inline std::optional<Packet> next_packet(const Fd& connection) {
 inline std::optional<Outcome> outcome_on(const Fd& connection) {
   while (auto packet = next_packet(connection)) {
     if (packet->kind != PacketKind::outcome) continue;
-    auto bytes = std::move(packet->content);
-    if (bytes.empty()) {
-      auto read = read_memory_file(packet->fds[0].get(), kLargestOutcome);
-      if (!read) return std::nullopt;
-      bytes = std::move(*read);
-    }
-    auto outcome = decode_outcome(bytes);
+    auto outcome = outcome_in(*packet);
     if (!outcome) return std::nullopt;
     return std::move(*outcome);
   }

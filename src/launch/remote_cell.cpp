@@ -18,6 +18,7 @@
 #include "kernel/memory_file.h"
 #include "launch/artifact_lock.h"
 #include "launch/connect.h"
+#include "launch/outcome_packet.h"
 #include "launch/packet.h"
 #include "launch/wire.h"
 
@@ -90,12 +91,6 @@ KnownClass known_class(const std::string& tenant, const CellSpec& spec) {
   if (files.size() >= kMostKept) files.clear();
   known.bytes = files[known.id] = std::make_shared<const Fd>(std::move(*file));
   return known;
-}
-
-Result<Outcome> outcome_in(const Packet& packet) {
-  if (!packet.content.empty()) return decode_outcome(packet.content);
-  const auto bytes = read_memory_file(packet.fds[0].get(), kLargestOutcome);
-  return bytes ? decode_outcome(*bytes) : fail(Reason::internal, bytes.error());
 }
 
 // One call after its claim was sent.

@@ -124,8 +124,7 @@ class ClientFilesTest : public testing::Test {
     const auto packet = next_packet(client.connection);
     if (packet && packet->kind == PacketKind::ticket) client.ticket = in_hex(packet->id);
     if (packet && packet->kind == PacketKind::outcome)
-      if (const auto text = read_memory_file(packet->fds[0].get(), kLargestOutcome))
-        client.refusal = decode_outcome(*text).value_or(Outcome{}).message;
+      client.refusal = outcome_in(*packet).value_or(Outcome{}).message;
     return client;
   }
   static Client send(const LauncherUnderTest& launcher, uid_t uid, const CellSpec& spec,

@@ -12,6 +12,7 @@
 #include "kernel/memory_file.h"
 #include "kernel/mount.h"
 #include "launch/connect.h"
+#include "launch/outcome_packet.h"
 #include "launch/visit.h"
 #include "launch/wire.h"
 #include "serve/listeners.h"
@@ -63,9 +64,8 @@ Result<PacketId> await_ticket(int connection) {
   auto packet = receive_packet(connection);
   if (packet && packet->kind == PacketKind::ticket) return packet->id;
   if (packet && packet->kind == PacketKind::outcome)
-    if (const auto bytes = read_memory_file(packet->fds[0].get(), kLargestOutcome))
-      if (auto outcome = decode_outcome(*bytes))
-        return fail(outcome->reason, std::move(outcome->message), std::move(outcome->hint));
+    if (auto outcome = outcome_in(*packet))
+      return fail(outcome->reason, std::move(outcome->message), std::move(outcome->hint));
   return fail(Reason::unavailable, "the service did not look at the files that it was shown",
               "it takes them for a few calls of one user at a time: try again in a moment");
 }
