@@ -28,7 +28,7 @@ bool must_wait() {
 // wake-up, and a moment is the longest that less than that waits.
 class Gathering {
  public:
-  Gathering(Link& from, asio::any_io_executor executor) : from_(from), moment_(executor) {}
+  Gathering(Link& from, const asio::any_io_executor& executor) : from_(from), moment_(executor) {}
 
   // `came`: since the last wait, until there was nothing more.
   Task<void> wait(std::size_t came) {

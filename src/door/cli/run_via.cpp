@@ -131,7 +131,7 @@ Result<ViaAnswer> run_via(const RunRequest& request, int cancel) {
   const auto end_call = [&] {
     if (following.call_id().empty()) return;
     is_to_end = false;
-    (void)talk->ask("DELETE", "/v1/calls/" + following.call_id());
+    [[maybe_unused]] const auto told = talk->ask("DELETE", "/v1/calls/" + following.call_id());
   };
   HttpFetch post = talk->request("POST", "/v1/tools/" + in_path(*tool) + "/call", call_body(*call));
   post.headers.push_back({"Accept", "text/event-stream"});

@@ -110,7 +110,7 @@ Result<ShownFiles> show_files(const std::string& via, const std::vector<Grant>& 
   auto connection = reach_launcher(via);
   if (!connection) return std::unexpected(std::move(connection.error()));
   // One that has refused us may be gone already; what it said is still there.
-  (void)send_packet(connection->get(), PacketKind::visit, 0, fds);
+  [[maybe_unused]] const auto sent = send_packet(connection->get(), PacketKind::visit, 0, fds);
   const auto ticket = await_ticket(connection->get());
   if (!ticket) return std::unexpected(ticket.error());
   shown.client.ticket = in_hex(*ticket);
