@@ -286,6 +286,7 @@ void Keeper::be_launcher(pid_t keeper, Fd serving) {
   signals_.reset();
   ground_.egress.egress.reset();
   std::vector<Fd> clients;
+  clients.reserve(ground_.files.size());
   for (Listener& listener : ground_.files)
     clients.push_back(std::move(listener.socket));
   int code = 0;
