@@ -17,6 +17,11 @@ constexpr std::string_view kOwnTrees[] = {"/proc", "/dev", "/sys"};
 constexpr std::string_view kSystemPlaces[] = {"/usr", "/etc",   "/bin",   "/sbin",
                                               "/lib", "/lib32", "/lib64", "/libx32"};
 
+bool is_at_or_below(std::string_view path, std::string_view tree) {
+  return path == tree ||
+         (path.starts_with(tree) && (tree.ends_with('/') || path[tree.size()] == '/'));
+}
+
 }  // namespace
 
 Result<std::string> parse_inside_path(std::string_view text) {
@@ -47,10 +52,27 @@ Result<void> check_grant_place(std::string_view inside) {
   };
   if (inside == "/") return refuse("it is the cell's own root (to replace it, use --root)");
   for (const std::string_view tree : kOwnTrees)
-    if (inside == tree || (inside.starts_with(tree) && inside[tree.size()] == '/'))
+    if (is_at_or_below(inside, tree))
       return refuse(std::string("the cell has its own ").append(tree));
   if (std::ranges::find(kSystemPlaces, inside) != std::end(kSystemPlaces))
     return refuse("it would hide what programs need to start");
+  return {};
+}
+
+Result<void> check_client_place(std::string_view inside, std::span<const std::string> taken) {
+  if (auto place = check_grant_place(inside); !place) return place;
+  const auto refuse = [inside](std::string_view why) {
+    return fail(
+        Reason::argument,
+        std::string("nothing can be shown at ").append(quoted(inside)).append(": ").append(why),
+        "give another place inside, such as PATH:/data");
+  };
+  for (const std::string_view tree : kSystemPlaces)
+    if (is_at_or_below(inside, tree)) return refuse("it belongs to the cell's system");
+  if (is_at_or_below(inside, "/.scratch")) return refuse("the cell has its own");
+  for (const std::string& place : taken)
+    if (is_at_or_below(inside, place) || is_at_or_below(place, inside))
+      return refuse("the tool has its own files there");
   return {};
 }
 

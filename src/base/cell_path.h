@@ -1,6 +1,7 @@
 // Places in a cell: which paths inside can be meant, and which are the cell's own.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,5 +16,10 @@ namespace sallyport {
 // Whether something of the host may be placed at `inside`, a path as parse_inside_path gives it.
 // The places that the cell's own parts live in are refused.
 [[nodiscard]] Result<void> check_grant_place(std::string_view inside);
+
+// The same for what a caller shows of its own: it may neither replace a program that the tool's
+// rules allow, nor anything that it starts with. `taken`: where the tool has files of its own.
+[[nodiscard]] Result<void> check_client_place(std::string_view inside,
+                                              std::span<const std::string> taken);
 
 }  // namespace sallyport

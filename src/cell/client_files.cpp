@@ -4,10 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 
 #include "base/cell_path.h"
+#include "base/file.h"
+#include "base/parse.h"
 #include "base/text.h"
+#include "cell/doctor_text.h"
 #include "kernel/mount.h"
 #include "kernel/namespace.h"
 #include "kernel/syscalls.h"
@@ -24,18 +28,38 @@ std::unexpected<Error> refuse(const ClientFile& file, const std::string& why,
   return fail(Reason::argument, quoted(file.host) + " " + why, std::move(hint));
 }
 
+bool has_mount_below(const std::string& path) {
+  // As the kernel writes it there.
+  std::string written;
+  for (const char c : path)
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\\' || c == '#') {
+      const auto byte = static_cast<unsigned char>(c);
+      written.append({'\\', static_cast<char>('0' + (byte >> 6)),
+                      static_cast<char>('0' + ((byte >> 3) & 7)),
+                      static_cast<char>('0' + (byte & 7))});
+    } else {
+      written.push_back(c);
+    }
+  if (!written.ends_with('/')) written.push_back('/');
+  const auto text = read_file("/proc/self/mountinfo");
+  if (!text) return true;
+  return std::ranges::any_of(parse_mountinfo(*text), [&](const MountLine& line) {
+    return line.point.starts_with(written);
+  });
+}
+
 class Adding {
  public:
   Adding(const ClientShare& client, Prepared& cell) : client_(client), cell_(cell) {}
 
   Result<void> add(const ClientFile& file) {
     struct stat status{};
-    if (auto parsed = parse_inside_path(file.inside); !parsed || *parsed != file.inside)
-      return refuse(file, "has no plain path inside");
-    if (auto place = check_grant_place(file.inside); !place) return place;
     auto path = real_path(file);
     if (!path) return std::unexpected(std::move(path.error()));
     if (::fstat(file.fd, &status) != 0) return refuse(file, "cannot be looked at");
+    if (has_mount_below(*path))
+      return refuse(file, "has something else mounted below it",
+                    "in some places of a cell, what it covers could be seen");
     // With the rights of a group, or of everybody, a command could still be kept out of what
     // protects the names in there.
     if (file.write && status.st_uid != client_.uid)
@@ -137,6 +161,24 @@ Result<std::string> real_path(const ClientFile& file) {
     return refuse(file, "is not among the files of this machine as the service sees them",
                   "what is deleted, or mounted for some programs only, cannot be given");
   return path;
+}
+
+Result<void> check_client_places(const CellSpec& spec) {
+  std::vector<std::string> taken;
+  for (const Grant& grant : spec.grants)
+    taken.push_back(grant.inside.empty() ? grant.host : grant.inside);
+  // Where the tool's programs are looked for, and what they load.
+  for (const auto& [name, value] : spec.environment)
+    if (name.ends_with("PATH") || name.starts_with("LD_"))
+      for (std::string_view rest = value; !rest.empty();)
+        if (const std::string_view path = take(rest, ':'); path.starts_with('/'))
+          taken.emplace_back(path);
+  for (const ClientFile& file : spec.client.files) {
+    if (auto parsed = parse_inside_path(file.inside); !parsed || *parsed != file.inside)
+      return fail(Reason::argument, quoted(file.inside) + " is no plain path in the cell");
+    if (auto place = check_client_place(file.inside, taken); !place) return place;
+  }
+  return {};
 }
 
 Result<void> add_client_files(const ClientShare& client, Prepared& cell) {

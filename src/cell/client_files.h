@@ -15,6 +15,10 @@ namespace sallyport {
 // namespace).
 [[nodiscard]] Result<std::string> real_path(const ClientFile& file);
 
+// Whether a call may have all that its client shows where it wants it: beside the system and the
+// tool's own files, and not in their place.
+[[nodiscard]] Result<void> check_client_places(const CellSpec& spec);
+
 // Adds mounts, Landlock rules and protected names to the plan. An error names the path that the
 // client gave.
 [[nodiscard]] Result<void> add_client_files(const ClientShare& client, Prepared& cell);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -112,6 +113,17 @@ class Conversation {
       }
     }
     return broken(std::string("nobody answers: ") + std::strerror(error));
+  }
+
+  // Who listens, as the kernel tells it.
+  Result<void> check_peer() const {
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    if (::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+        (peer.uid == 0 || peer.uid == ::geteuid()))
+      return {};
+    return fail(Reason::permission, "who listens there is neither root nor yourself",
+                "only a service of root's or of your own is asked for this");
   }
 
   Result<void> send(std::string_view bytes) {
@@ -317,6 +329,8 @@ Result<HttpReply> fetch(const HttpFetch& request) {
 
   Conversation peer(request);
   if (auto dialled = peer.dial(*addresses); !dialled) return std::unexpected(dialled.error());
+  if (request.root_or_self)
+    if (auto known = peer.check_peer(); !known) return std::unexpected(known.error());
   if (auto sent = peer.send(*bytes); !sent) return std::unexpected(sent.error());
   std::string received;
   auto reply = receive_head(peer, received);

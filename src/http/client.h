@@ -24,6 +24,9 @@ struct HttpFetch {
   std::chrono::milliseconds deadline{5000};        // for all of it, from the first step to the last
   std::size_t most_bytes = std::size_t{16} << 20;  // of the answer's body
 
+  // Only if root, or the user of this process, has opened the unix socket.
+  bool root_or_self = false;
+
   // For an answer that comes bit by bit (chunked): where it goes as it comes, and not into the
   // reply. Nothing: it is kept there.
   std::function<void(std::string_view)> on_piece = {};

@@ -240,8 +240,9 @@ Result<LaunchCeiling> make_launch_ceiling(const Rules& rules, std::string progra
       auto frame = command_frame(tool);
       if (!frame) return std::unexpected(std::move(frame.error()));
       frame->network = network_access(rules.ceiling, tool);
-      ceiling.clients.push_back(
-          {.write = tool.files.client == ClientFiles::write, .frame = std::move(*frame)});
+      ceiling.clients.push_back({.name = name,
+                                 .write = tool.files.client == ClientFiles::write,
+                                 .frame = std::move(*frame)});
     }
     if (const Warmth warm = warmth_of(tool); warm != Warmth{}) ceiling.warm.push_back(warm);
     profiles.insert(tool.syscalls.empty() ? CellSpec{}.syscalls : tool.syscalls);

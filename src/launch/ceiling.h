@@ -17,6 +17,7 @@ namespace sallyport {
 
 // A tool that lets whoever calls it show it files of their own (`files: { client: … }`).
 struct ClientTool {
+  std::string name;
   bool write = false;
   CellSpec frame;  // its cell, but for what a call says; see command_frame()
 };

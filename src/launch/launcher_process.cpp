@@ -1,5 +1,6 @@
 #include "launch/launcher_process.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -15,6 +16,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernel/cgroup.h"
@@ -31,6 +33,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kClaimTime = std::chrono::seconds(10);
 constexpr std::size_t kMostWaiting = 64;
 constexpr std::size_t kMostTemplates = 64;
+constexpr std::size_t kMostTurningAway = 16, kMostUnwelcome = 64;
 constexpr int kMostIdle = 16;
 // A bit less than their own: what they are told to make, they make.
 constexpr auto kIdleLife = kSupervisorLife - std::chrono::seconds(5);
@@ -112,6 +115,8 @@ class LauncherLoop {
   void start(const Fd& connection, const Packet& claim);
   [[nodiscard]] bool is_for_clients(int fd) const;
   void accept_client(int listener);
+  void turn_away(Fd client);
+  void turn_away_some();
   void hand_to_visitor(const Fd& connection, const Packet& claim);
   void end_visits(Clock::time_point now);
   template <class Work>
@@ -137,6 +142,9 @@ class LauncherLoop {
   std::map<int, Waiting> waiting_;  // connections without a claim, by their descriptors
   Children children_;               // by their sockets
   Visitors visitors_;
+  std::vector<Fd> unwelcome_;     // connections of clients that have no place
+  std::set<pid_t> turning_away_;  // who ends such connections
+  bool clients_wait_ = false;
   std::set<pid_t> processes_;    // all that we have started, but for those of clients without a
                                  // claim: nobody waits for them at the end
   std::set<pid_t> supervisors_;  // those that have a call
@@ -199,11 +207,12 @@ void LauncherLoop::handle_signals() {
   bool killed = false;
   for (pid_t ended; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     // It has made nothing that could be left behind.
-    if (visitors_.ended(ended)) continue;
+    if (visitors_.ended(ended) || turning_away_.erase(ended) != 0) continue;
     processes_.erase(ended);
     supervisors_.erase(ended);
     killed = killed || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
   }
+  turn_away_some();
   // What it had made is left behind. Not by us: it may take its time.
   if (killed)
     (void)fork_child([] {
@@ -214,13 +223,15 @@ void LauncherLoop::handle_signals() {
 
 // Calls go on; what only waits for one has nothing to wait for any more.
 void LauncherLoop::stop() {
+  // The keeper holds it, too: without this it would go on being told of.
+  if (settings_.listener)
+    (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, settings_.listener.get(), nullptr);
   settings_.listener.reset();
   settings_.serving.reset();
   for (CellPool::WaitingClaim& claim : pool_.expired(Clock::time_point::max()))
     start(claim.connection, claim.claim);
   children_.clear();
   roots_.clear();
-  // The keeper holds them, too: without this they would go on being told of.
   for (const Fd& listener : settings_.clients)
     (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, listener.get(), nullptr);
   settings_.clients.clear();
@@ -426,6 +437,7 @@ void LauncherLoop::close_in_child() {
   waiting_.clear();
   children_.clear();
   pool_.forget_claims();
+  unwelcome_.clear();  // the launcher has them still
 }
 
 template <class Work>
@@ -503,34 +515,76 @@ bool LauncherLoop::is_for_clients(int fd) const {
 
 // The process that hears it has no privileges that we do not have, but it can be waited for by
 // nobody: a descriptor that a client sends may take any time to be closed.
+// To close a connection is to close the descriptors that its client has sent and nobody has taken,
+// which may take as long as the client likes. So the last one to hold it is always a child, which
+// closes it by ending: a process that ends does not wait for what it sent.
 void LauncherLoop::accept_client(int listener) {
   VisitPost visit{.client = Fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)),
                   .peer = {},
                   .ticket = {}};
+  if (!visit.client) return;
   socklen_t size = sizeof(visit.peer);
   int ends[2];
-  if (!visit.client ||
-      ::getsockopt(visit.client.get(), SOL_SOCKET, SO_PEERCRED, &visit.peer, &size) != 0 ||
+  if (::getsockopt(visit.client.get(), SOL_SOCKET, SO_PEERCRED, &visit.peer, &size) != 0 ||
       !visitors_.has_room(visit.peer.uid) ||
       ::getrandom(visit.ticket.data(), visit.ticket.size(), 0) !=
           static_cast<ssize_t>(visit.ticket.size()) ||
       visit.ticket == PacketId{} ||
       ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
-    return;
+    return turn_away(std::move(visit.client));
   Fd ours(ends[0]);
   const Fd theirs(ends[1]);
   const pid_t pid = fork_child([&] {
     ours.reset();
     supervise_visit(post(), theirs, visit);
   });
-  if (pid < 0) return;
+  if (pid < 0) return turn_away(std::move(visit.client));
   processes_.erase(pid);
+  visit.client.reset();
+  [[maybe_unused]] const auto told = send_packet(ours.get(), PacketKind::go, 0, {});
   watch(ours.get());
   visitors_.add({.pid = pid,
                  .socket = std::move(ours),
                  .uid = visit.peer.uid,
                  .ticket = visit.ticket,
                  .until = Clock::now() + Visitors::kTime});
+}
+
+void LauncherLoop::turn_away(Fd client) {
+  unwelcome_.push_back(std::move(client));
+  turn_away_some();
+}
+
+// As long as all of those who do it are held up, no client is let in.
+void LauncherLoop::turn_away_some() {
+  if (!unwelcome_.empty() && turning_away_.size() < kMostTurningAway) {
+    int ends[2];
+    std::vector<Fd> held = std::exchange(unwelcome_, {});
+    pid_t pid = -1;
+    if (::pipe2(ends, O_CLOEXEC) == 0) {
+      Fd end(ends[0]), go(ends[1]);
+      pid = fork_child([&] {
+        go.reset();
+        char none = 0;
+        (void)!::read(end.get(), &none, 1);  // until the launcher holds them no more
+        ::_exit(0);
+      });
+      if (pid > 0) held.clear();
+    }
+    if (pid > 0) {
+      processes_.erase(pid);
+      turning_away_.insert(pid);
+    } else {
+      unwelcome_ = std::move(held);
+    }
+  }
+  const bool full = unwelcome_.size() >= kMostUnwelcome;
+  if (full == clients_wait_) return;
+  clients_wait_ = full;
+  for (const Fd& listener : settings_.clients) {
+    epoll_event event{.events = full ? 0U : EPOLLIN, .data = {.fd = listener.get()}};
+    (void)::epoll_ctl(events_.get(), EPOLL_CTL_MOD, listener.get(), &event);
+  }
 }
 
 // Used once: from here on it is a supervisor like others.

@@ -451,6 +451,11 @@ std::optional<Packet> await_claim(int socket, int client) {
 
 void answer_visit(const SupervisorPost& post, const Fd& socket, const VisitPost& visit) {
   const int client = visit.client.get();
+  // The launcher does not hold it any more: what is in it is closed here.
+  pollfd told{.fd = socket.get(), .events = POLLIN, .revents = 0};
+  while (::poll(&told, 1, -1) < 0 && errno == EINTR)
+    ;
+  if (const auto go = receive_packet(socket.get()); !go || go->kind != PacketKind::go) return;
   auto visitor = hear_client(post, client, visit.peer);
   if (!visitor) return send_outcome(client, blocked({}, visitor.error()));
   if (!send_packet(client, PacketKind::ticket, 0, {}, visit.ticket)) return;

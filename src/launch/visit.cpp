@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/cell_path.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/wire.h"
@@ -15,7 +14,7 @@
 namespace sallyport {
 namespace {
 
-constexpr std::uint32_t kVisitVersion = 0x31565053;  // "SPV1"
+constexpr std::uint32_t kVisitVersion = 0x32565053;  // "SPV2"
 // Whom the kernel cannot name in our user namespace is this one, and so are all others like it.
 constexpr uid_t kNobody = 65534;
 
@@ -32,7 +31,8 @@ void visit(Wire& wire, Visit& value) {
   visit(wire, version);
   if constexpr (Wire::kReads)
     if (version != kVisitVersion) return wire.refuse();
-  auto& [command, inputs, input, outputs, files] = value;
+  auto& [tool, command, inputs, input, outputs, files] = value;
+  visit(wire, tool);
   visit(wire, command);
   visit_list(wire, inputs, [](Wire& to, VisitInput& file) {
     visit(to, file.name);
@@ -99,7 +99,11 @@ Result<ShowingClient> read_visit(const LaunchCeiling& ceiling, Packet packet, ui
   for (std::size_t i = 0; i < visitor.visit.files.size(); ++i) {
     ClientFile& file = visitor.visit.files[i];
     file.fd = packet.fds[i + 1].get();
-    if (auto path = real_path(file); !path) return std::unexpected(std::move(path.error()));
+    auto path = real_path(file);
+    if (!path) return std::unexpected(std::move(path.error()));
+    // The name is what the record of the call will have.
+    if (*path != file.host)
+      return too_much(quoted(file.host) + " is not what its descriptor stands for");
     visitor.fds.push_back(std::move(packet.fds[i + 1]));
   }
   return visitor;
@@ -122,12 +126,12 @@ bool is_call_of(const ClientTool& tool, const Visit& visit, const CellSpec& spec
   std::vector<std::string> outputs = frame.outputs;
   for (const std::string& glob : visit.outputs)
     if (std::ranges::find(outputs, glob) == outputs.end()) outputs.push_back(glob);
-  return spec.environment == frame.environment && has_same_grants(spec, frame) &&
-         spec.write_mode == frame.write_mode && spec.outputs == outputs && spec.root.empty() &&
-         spec.cwd == usual.cwd && spec.hostname == usual.hostname &&
-         spec.syscalls == frame.syscalls && spec.network.allow == frame.network.allow &&
-         spec.network.deny == frame.network.deny && spec.network.grants == frame.network.grants &&
-         spec.warm == Warmth{} &&
+  return tool.name == visit.tool && spec.environment == frame.environment &&
+         has_same_grants(spec, frame) && spec.write_mode == frame.write_mode &&
+         spec.outputs == outputs && spec.root.empty() && spec.cwd == usual.cwd &&
+         spec.hostname == usual.hostname && spec.syscalls == frame.syscalls &&
+         spec.network.allow == frame.network.allow && spec.network.deny == frame.network.deny &&
+         spec.network.grants == frame.network.grants && spec.warm == Warmth{} &&
          (tool.write || std::ranges::none_of(visit.files, &ClientFile::write));
 }
 
@@ -156,6 +160,7 @@ Result<void> check_visit_claim(const LaunchCeiling& ceiling, const ShowingClient
         return is_call_of(tool, visitor.visit, spec);
       }))
     return refuse("no tool of the policy that lets callers show it such files has such a cell");
+  if (auto places = check_client_places(spec); !places) return places;
   spec.client.files = visitor.visit.files;
   spec.client.uid = visitor.uid;
   spec.client.gid = visitor.gid;

@@ -27,6 +27,7 @@ struct VisitInput {
 };
 
 struct Visit {
+  std::string tool;  // by name
   std::vector<std::string> command;
   std::vector<VisitInput> inputs;
   std::optional<std::string> input;  // the digest of standard input; none: there is none

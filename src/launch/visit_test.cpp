@@ -13,7 +13,8 @@ namespace {
 using testing::HasSubstr;
 
 Visit some_visit() {
-  return {.command = {"cat", "/p/x"},
+  return {.tool = "run",
+          .command = {"cat", "/p/x"},
           .inputs = {visit_input("script", "true")},
           .input = visit_digest("in"),
           .outputs = {"*.txt"},

@@ -76,10 +76,12 @@ Result<LauncherSocket> LauncherSocket::make(const FrontUser& user) {
       made.listener_ &&
       ::bind(made.listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) ==
           0 &&
-      ::chmod(path.c_str(), 0660) == 0 && ::listen(made.listener_.get(), 1024) == 0 &&
+      // The front's alone, and not its group's: to close a connection that somebody has sent
+      // descriptors over is to close these, which may take as long as whoever sent them likes.
+      ::chmod(path.c_str(), 0600) == 0 && ::listen(made.listener_.get(), 1024) == 0 &&
       (!user.changes ||
-       (::lchown(path.c_str(), 0, user.gid) == 0 && ::lchown(directory.c_str(), 0, user.gid) == 0 &&
-        ::chmod(directory.c_str(), 0750) == 0));
+       (::lchown(path.c_str(), user.uid, user.gid) == 0 &&
+        ::lchown(directory.c_str(), 0, user.gid) == 0 && ::chmod(directory.c_str(), 0750) == 0));
   if (ready) return made;
   auto error = failed("bind", path);
   made.remove();

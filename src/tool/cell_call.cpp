@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/cell_path.h"
 #include "base/glob.h"
 #include "base/text.h"
+#include "cell/client_files.h"
 #include "input/command_rules.h"
 #include "tool/argv_template.h"
 #include "tool/database_grants.h"
@@ -371,13 +371,9 @@ Result<void> add_client(const ToolCall& call, CellSpec& spec) {
   if (!call.request.client) return {};
   spec.client.ticket = call.request.client->ticket;
   spec.client.uid = call.request.client->uid;
-  for (const CallClientFile& file : call.request.client->files) {
-    if (auto place = parse_inside_path(file.inside); !place || *place != file.inside)
-      return fail(Reason::argument, quoted(file.inside) + " is no plain path in the cell");
-    if (auto place = check_grant_place(file.inside); !place) return place;
+  for (const CallClientFile& file : call.request.client->files)
     spec.client.files.push_back({.host = file.path, .inside = file.inside, .write = file.write});
-  }
-  return {};
+  return check_client_places(spec);
 }
 
 Result<void> add_input(const ToolCall& call, CellSpec& spec) {
@@ -458,9 +454,11 @@ Result<CellSpec> make_cell_spec(const ToolCall& call) {
   spec.environment.assign(tool.environment.begin(), tool.environment.end());
   if (auto added = add_work(call, spec); !added) return std::unexpected(std::move(added.error()));
   if (!runs_own_program(tool)) {
-    for (auto* step : {add_input, add_files, add_outputs, add_client})
+    for (auto* step : {add_input, add_files, add_outputs})
       if (auto added = step(call, spec); !added) return std::unexpected(std::move(added.error()));
     if (auto added = add_grants(tool, spec); !added)
+      return std::unexpected(std::move(added.error()));
+    if (auto added = add_client(call, spec); !added)
       return std::unexpected(std::move(added.error()));
   }
   if (auto added = add_rules(tool, call.limits, spec); !added)

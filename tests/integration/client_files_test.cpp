@@ -1,9 +1,12 @@
 // Files that a client of the launcher shows to its own command: with the client's rights, for that
 // command and no other, whatever the front or another client says.
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -13,6 +16,7 @@
 #include "launch/launcher_fixture.h"
 #include "launch/remote_cell.h"
 #include "launch/visit.h"
+#include "launch/visitors.h"
 #include "policy/rules.h"
 #include "support/leftovers.h"
 
@@ -99,7 +103,8 @@ class ClientFilesTest : public testing::Test {
   }
 
   static Visit visit_of(const CellSpec& spec) {
-    Visit visit{.command = spec.command,
+    Visit visit{.tool = "run",
+                .command = spec.command,
                 .inputs = {},
                 .input = {},
                 .outputs = {},
@@ -438,11 +443,121 @@ TEST_F(ClientFilesTest, AreNotOfTheKernelsOwnFileSystems) {
 
 TEST_F(ClientFilesTest, AreNotPlacedOverThePartsOfTheCell) {
   const LauncherUnderTest launcher(ceiling_);
-  for (const char* inside : {"/", "/usr", "/proc", "/p/../etc", "p", "/etc", "/dev/x"}) {
+  for (const char* inside :
+       {"/", "/usr", "/proc", "/p/../etc", "p", "/etc", "/dev/x", "/usr/bin/sh", "/usr/local/bin",
+        "/etc/ld.so.preload", "/bin/sh", "/lib/x", "/.scratch"}) {
     const Outcome outcome =
         run(launcher, kAnn, shell("true", {{.host = at("ann"), .inside = inside}}));
     EXPECT_EQ(outcome.status, Status::blocked) << inside;
   }
+}
+
+TEST_F(ClientFilesTest, AreShownBesideTheFilesOfTheToolAndNotInTheirPlace) {
+  make_directory("granted", 0, 0755);
+  const LauncherUnderTest launcher(
+      ceiling_with("{ client: read, read: [" + at("granted") + ":/opt/app/lib] }"));
+  for (const char* inside : {"/opt/app/lib", "/opt/app/lib/x", "/opt/app", "/opt"}) {
+    CellSpec spec = shell("true", {{.host = at("ann"), .inside = inside}});
+    spec.grants.push_back({.host = at("granted"), .inside = "/opt/app/lib"});
+    const Outcome outcome = run(launcher, kAnn, spec);
+    EXPECT_EQ(outcome.status, Status::blocked) << inside;
+    EXPECT_THAT(outcome.message, HasSubstr("the tool has its own files there")) << inside;
+  }
+  CellSpec beside = shell("cat /opt/p/in", {{.host = at("ann"), .inside = "/opt/p"}});
+  beside.grants.push_back({.host = at("granted"), .inside = "/opt/app/lib"});
+  EXPECT_EQ(run(launcher, kAnn, beside).output, "of ann\n");
+}
+
+TEST_F(ClientFilesTest, AreForOneToolAndNoOther) {
+  const LauncherUnderTest launcher(ceiling_with(
+      "{ client: read }",
+      "  other:\n    use: run_command\n    needs: [p]\n    commands: [sh]\n    limits: {timeout: "
+      "2min}\n    environment: {LANG: other}\n    files: {client: read}\n"));
+  CellSpec spec = shell("cat /p/in", {{.host = at("ann"), .inside = "/p"}});
+  EXPECT_EQ(run(launcher, kAnn, spec).output, "of ann\n");
+  const auto language =
+      std::ranges::find(spec.environment, "LANG", &std::pair<std::string, std::string>::first);
+  ASSERT_NE(language, spec.environment.end());
+  language->second = "other";
+  EXPECT_EQ(run(launcher, kAnn, spec).status, Status::blocked);
+}
+
+TEST_F(ClientFilesTest, AreRecordedByTheirRealNames) {
+  const LauncherUnderTest launcher(ceiling_);
+  make_directory("second", kAnn, 0755);
+  const CellSpec spec = shell("true", {{.host = at("second"), .inside = "/p"}});
+  std::vector<Fd> opened;
+  opened.push_back(open_path(at("ann")));
+  EXPECT_THAT(send(launcher, kAnn, spec, opened).refusal, HasSubstr("stands for"));
+}
+
+TEST_F(ClientFilesTest, DoNotShowWhatAMountCovers) {
+  const LauncherUnderTest launcher(ceiling_);
+  make_directory("ann/covered", kAnn, 0755);
+  write("ann/covered/secret", "hidden", kAnn, 0644);
+  const CellSpec spec =
+      shell("cat /workspace/p/covered/secret", {{.host = at("ann"), .inside = "/workspace/p"}});
+  EXPECT_EQ(run(launcher, kAnn, spec).output, "hidden") << "the twin";
+  ASSERT_EQ(::mount("none", at("ann/covered").c_str(), "tmpfs", 0, nullptr), 0);
+  const Outcome outcome = run(launcher, kAnn, spec);
+  ASSERT_EQ(::umount(at("ann/covered").c_str()), 0);
+  EXPECT_EQ(outcome.output, "");
+  EXPECT_THAT(outcome.message, HasSubstr("mounted below"));
+}
+
+// A TCP connection with bytes that nobody reads, and whose end waits for them.
+struct Lingering {
+  explicit Lingering(int seconds) {
+    const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* name = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(listener.get(), name, size), 0);
+    EXPECT_EQ(::listen(listener.get(), 1), 0);
+    EXPECT_EQ(::getsockname(listener.get(), name, &size), 0);
+    socket = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(socket.get(), name, size), 0);
+    peer = Fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const linger wait{.l_onoff = 1, .l_linger = seconds};
+    EXPECT_EQ(::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof(wait)), 0);
+    const std::string bytes(1 << 16, 'x');
+    while (::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+      ;
+  }
+  Fd socket, peer;
+};
+
+TEST_F(ClientFilesTest, ThatTakeLongToCloseHoldUpNobodyElse) {
+  {
+    Lingering twin(1);
+    const auto before = std::chrono::steady_clock::now();
+    twin.socket.reset();
+    EXPECT_GT(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(500));
+  }
+  const LauncherUnderTest launcher(ceiling_);
+  const CellSpec spec = shell("true", {{.host = at("ann"), .inside = "/p"}});
+  std::vector<Client> held;
+  for (std::size_t i = 0; i < Visitors::kMostOfOne; ++i) {
+    held.push_back(show(launcher, kAnn, spec));
+    EXPECT_NE(held.back().ticket, "");
+  }
+  Lingering lingering(1000);
+  for (int i = 0; i < 100; ++i) {
+    const auto file = make_memory_file(*encode(visit_of(spec)));
+    const int fds[] = {file->get(), lingering.socket.get()};
+    const ActAs act(kAnn);
+    const Fd connection = launcher.connect_as_client();
+    (void)send_packet(connection.get(), PacketKind::visit, 0, fds);
+  }
+  lingering.socket.reset();
+  const Fd front = launcher.connect();
+  ASSERT_TRUE(send_packet(front.get(), PacketKind::hello, 0, {}));
+  pollfd answer{.fd = front.get(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&answer, 1, 30'000), 1) << "the launcher waits";
+  // And those who have a place still have it.
+  EXPECT_EQ(claim(launcher, spec, held.front().ticket).status, Status::success);
 }
 
 TEST_F(ClientFilesTest, OfAnotherMountNamespaceAreRefused) {

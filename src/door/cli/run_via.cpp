@@ -112,14 +112,17 @@ class Following {
 Result<ViaAnswer> run_via(const RunRequest& request, int cancel) {
   auto call = make_call(request);
   if (!call) return std::unexpected(std::move(call.error()));
-  const auto talk = ServiceTalk::open(request.via);
+  // What is shown is answered for by the service alone, and not by whoever stands in its place.
+  const auto whom =
+      request.spec.grants.empty() ? ServiceTalk::Whom::any : ServiceTalk::Whom::root_or_self;
+  const auto talk = ServiceTalk::open(request.via, whom);
   if (!talk) return std::unexpected(talk.error());
   auto tool = request.tool.empty() ? find_tool(*talk) : Result<std::string>(request.tool);
   if (!tool) return std::unexpected(std::move(tool.error()));
 
   Fd shown;  // until the call has ended
   if (!request.spec.grants.empty()) {
-    auto files = show_files(request.via, request.spec.grants, request.spec.command, *call);
+    auto files = show_files(request.via, *tool, request.spec.grants, request.spec.command, *call);
     if (!files) return std::unexpected(std::move(files.error()));
     call->client = std::move(files->client);
     shown = std::move(files->connection);

@@ -13,14 +13,14 @@ constexpr std::chrono::minutes kDeadline{30};
 
 }  // namespace
 
-Result<ServiceTalk> ServiceTalk::open(const std::string& via) {
+Result<ServiceTalk> ServiceTalk::open(const std::string& via, Whom whom) {
   auto target = parse_top_url(via.starts_with('/') ? "unix:" + via : via);
   if (!target) return std::unexpected(std::move(target.error()));
   const char* key = std::getenv("SALLYPORT_KEY");
   if (key == nullptr)
     return fail(Reason::argument, "there is no key to call the service with",
                 "set SALLYPORT_KEY; `sallyport key add CALLER` prints one");
-  return ServiceTalk(std::move(*target), key);
+  return ServiceTalk(std::move(*target), key, whom);
 }
 
 HttpFetch ServiceTalk::request(std::string method, const std::string& path,
@@ -30,6 +30,7 @@ HttpFetch ServiceTalk::request(std::string method, const std::string& path,
   request.headers.push_back({"Authorization", "Bearer " + key_});
   request.body = std::move(body);
   request.deadline = kDeadline;
+  request.root_or_self = whom_ == Whom::root_or_self;
   return request;
 }
 

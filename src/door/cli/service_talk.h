@@ -14,8 +14,10 @@ namespace sallyport {
 
 class ServiceTalk {
  public:
+  // Who may listen on a unix socket.
+  enum class Whom { any, root_or_self };
   // `via`: the path of a unix socket, or http://ADDRESS:PORT.
-  [[nodiscard]] static Result<ServiceTalk> open(const std::string& via);
+  [[nodiscard]] static Result<ServiceTalk> open(const std::string& via, Whom whom = Whom::any);
 
   // A request to be filled in further and fetched.
   [[nodiscard]] HttpFetch request(std::string method, const std::string& path,
@@ -25,11 +27,12 @@ class ServiceTalk {
                                       std::string body = {}) const;
 
  private:
-  ServiceTalk(TopTarget target, std::string key)
-      : target_(std::move(target)), key_(std::move(key)) {}
+  ServiceTalk(TopTarget target, std::string key, Whom whom)
+      : target_(std::move(target)), key_(std::move(key)), whom_(whom) {}
 
   TopTarget target_;
   std::string key_;
+  Whom whom_;
 };
 
 // A name as a part of a path.

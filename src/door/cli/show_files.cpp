@@ -72,9 +72,15 @@ Result<PacketId> await_ticket(int connection) {
 
 }  // namespace
 
-Result<ShownFiles> show_files(const std::string& via, const std::vector<Grant>& grants,
+Result<ShownFiles> show_files(const std::string& via, const std::string& tool,
+                              const std::vector<Grant>& grants,
                               const std::vector<std::string>& command, const CallRequest& call) {
-  Visit visit{.command = command, .inputs = {}, .input = {}, .outputs = call.collect, .files = {}};
+  Visit visit{.tool = tool,
+              .command = command,
+              .inputs = {},
+              .input = {},
+              .outputs = call.collect,
+              .files = {}};
   for (const CallFile& file : call.files)
     visit.inputs.push_back(visit_input(file.path, file.content));
   if (call.input) visit.input = visit_digest(*call.input);

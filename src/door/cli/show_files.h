@@ -20,7 +20,7 @@ struct ShownFiles {
 
 // `via`: the path of the service's unix socket. `call` is the whole call but for them, and
 // `command` its words.
-[[nodiscard]] Result<ShownFiles> show_files(const std::string& via,
+[[nodiscard]] Result<ShownFiles> show_files(const std::string& via, const std::string& tool,
                                             const std::vector<Grant>& grants,
                                             const std::vector<std::string>& command,
                                             const CallRequest& call);
