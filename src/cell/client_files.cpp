@@ -165,6 +165,7 @@ Result<std::string> real_path(const ClientFile& file) {
 
 Result<void> check_client_places(const CellSpec& spec) {
   std::vector<std::string> taken;
+  taken.reserve(spec.grants.size());
   for (const Grant& grant : spec.grants)
     taken.push_back(grant.inside.empty() ? grant.host : grant.inside);
   // Where the tool's programs are looked for, and what they load.
