@@ -3,17 +3,13 @@
 #pragma once
 
 #include "door/cli/call_options.h"
-#include "sallyport/call.h"
+#include "door/cli/service_talk.h"
 
 namespace sallyport {
 
 // The request with its arguments as the service's tool wants them, sent and answered. Files that
 // were asked for are in the result. An error: the service does not answer, or does not know the
 // key.
-struct ServiceAnswer {
-  CallResult result;
-  std::string text;  // the whole of it, as the service wrote it
-};
 [[nodiscard]] Result<ServiceAnswer> call_service(const CallCommand& command, CallRequest request);
 
 }  // namespace sallyport

@@ -109,7 +109,7 @@ class Following {
 
 }  // namespace
 
-Result<ViaAnswer> run_via(const RunRequest& request, int cancel) {
+Result<ServiceAnswer> run_via(const RunRequest& request, int cancel) {
   auto call = make_call(request);
   if (!call) return std::unexpected(std::move(call.error()));
   // What is shown is answered for by the service alone, and not by whoever stands in its place.
@@ -154,7 +154,7 @@ Result<ViaAnswer> run_via(const RunRequest& request, int cancel) {
     return std::unexpected(std::move(known.error()));
 
   // A call that was refused has no stream.
-  ViaAnswer answer{.result = {}, .text = following.result().value_or(reply->body)};
+  ServiceAnswer answer{.result = {}, .text = following.result().value_or(reply->body)};
   auto result = read_result(answer.text);
   if (!result) return std::unexpected(std::move(result.error()));
   answer.result = std::move(*result);

@@ -4,18 +4,13 @@
 #pragma once
 
 #include "door/cli/options.h"
-#include "sallyport/call.h"
+#include "door/cli/service_talk.h"
 
 namespace sallyport {
-
-struct ViaAnswer {
-  CallResult result;
-  std::string text;  // the whole of it, as the service wrote it
-};
 
 // Runs it and waits for its end. What it writes goes to our own streams as it comes, unless the
 // result alone is wanted (--json). When `cancel` becomes readable, everything that it runs is
 // killed. An error: the service does not answer, does not know the key, or has no such tool.
-[[nodiscard]] Result<ViaAnswer> run_via(const RunRequest& request, int cancel);
+[[nodiscard]] Result<ServiceAnswer> run_via(const RunRequest& request, int cancel);
 
 }  // namespace sallyport

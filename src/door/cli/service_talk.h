@@ -35,6 +35,12 @@ class ServiceTalk {
   Whom whom_;
 };
 
+// What a service has answered to a call.
+struct ServiceAnswer {
+  CallResult result;
+  std::string text;  // the whole of it, as the service wrote it
+};
+
 // A name as a part of a path.
 [[nodiscard]] std::string in_path(std::string_view name);
 
