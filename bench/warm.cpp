@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "warm_contest.h"
+#include "warm_floor.h"
 #include "warm_host.h"
 #include "warm_report.h"
 
@@ -70,6 +71,10 @@ json::object throughput(const Words& words) {
       contestant.turns = kInFlight;
     contestants.push_back(ours(service, kind, 1));
     contestants.back().name = "sallyport, 1 in flight";
+    if (kind == Kind::command) {
+      contestants.push_back(floor_of_namespaces(kInFlight));
+      contestants.push_back(floor_with_cgroups(kInFlight));
+    }
     all[name_of(kind)] = take_slices(contestants, number(words.at(2)));
   }
   return all;
