@@ -22,6 +22,7 @@
 #include "egress/door.h"
 #include "egress/process.h"
 #include "kernel/privilege.h"
+#include "kernel/turns.h"
 #include "launch/launcher_process.h"
 #include "policy/network_access.h"
 #include "reader/reader.h"
@@ -571,6 +572,7 @@ void close_all_but(std::vector<int> kept) {
 int keep_running(const ServeOptions& options, Front front, Ground ground, CheckedPolicy policy,
                  LaunchCeiling ceiling) {
   Fd signals = catch_signals();
+  take_short_turns();
   return Keeper(options, front, std::move(ground), std::move(policy), std::move(ceiling),
                 std::move(signals))
       .run();

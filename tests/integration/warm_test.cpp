@@ -416,6 +416,30 @@ TEST_P(Warm, NodeRunsScriptsAsAColdOneDoes) {
           R"(, "files": [{"path": "helper.js", "content": "exports.x = 5"}])");
 }
 
+// The slices of the service are short, for the moments in which it hands a call on.
+TEST_P(Warm, ToolsHaveTheTurnsOnAProcessorThatEverybodyHas) {
+  std::string usual = "-";
+  RE2::PartialMatch(read_file("/proc/self/sched"), "se.slice +: +([0-9]+)", &usual);
+  const std::string python =
+      "import re, time\n"
+      "def turns():\n"
+      "  return (re.findall(r'se.slice +: +(\\d+)', open('/proc/self/sched').read()) + ['-'])[0]\n"
+      "for _ in range(100):\n"
+      "  if turns() != '100000': break\n"
+      "  time.sleep(0.02)\n"
+      "print(turns())\n";
+  EXPECT_EQ(call("cold_python", kSayPython + python).output, usual + "\n");
+  EXPECT_EQ(call_warm("warm_python", kSayPython + python).output, usual + "\n");
+  const std::string node =
+      "const turns = () => (/se.slice +: "
+      "+(\\d+)/.exec(require('fs').readFileSync('/proc/self/sched')) "
+      "|| ['', '-'])[1];\n"
+      "const look = (n) => turns() != '100000' || n == 0 ? console.log(turns()) : "
+      "setTimeout(look, 20, n - 1);\n"
+      "look(100);\n";
+  EXPECT_EQ(call_warm("warm_node", kSayNode + node, "", kSayNode).output, usual + "\n");
+}
+
 // As an operator reads it.
 std::int64_t metric(const LiveService& service, const std::string& name) {
   const std::string page = run({"curl", "-s", "--unix-socket", service.state() + "/operator.sock",
