@@ -23,7 +23,6 @@
 #include "kernel/memory_file.h"
 #include "kernel/privilege.h"
 #include "kernel/syscalls.h"
-#include "kernel/turns.h"
 #include "warm/hot_pages.h"
 #include "warm/take_image.h"
 
@@ -244,7 +243,6 @@ bool Cell::send_order() {
   const ssize_t sent =
       ::send(prepared_.runner.get(), order_.data(), order_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   board_->get()->run_ns = monotonic_ns();
-  take_usual_turns(supervisor_->runner());
   prepared_.runner.reset();
   return sent == static_cast<ssize_t>(order_.size());
 }

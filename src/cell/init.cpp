@@ -15,7 +15,6 @@
 #include "cell/control.h"
 #include "cell/spec.h"
 #include "cell/steps.h"
-#include "kernel/turns.h"
 
 namespace sallyport {
 namespace {
@@ -77,7 +76,6 @@ struct StartErrors {
     errors->failed = errno;
     ::_exit(127);
   }
-  if (!start.connection) take_usual_turns(0);  // what waits for an order wakes sooner without
   int worst = ENOENT;
   const Order& order = *start.order;
   for (const char* const* path = order.executables; *path != nullptr; ++path) {

@@ -24,6 +24,7 @@
 #include "kernel/privilege.h"
 #include "kernel/seccomp_install.h"
 #include "kernel/syscalls.h"
+#include "kernel/turns.h"
 
 namespace sallyport {
 namespace {
@@ -39,6 +40,7 @@ Sys<void> die_with_launcher(Launch& launch) {
 
 Sys<void> new_session(Launch&) {
   if (::setsid() < 0) return sys_fail("setsid");
+  if (!give_up_precedence()) return sys_fail("setpriority");
   ::umask(0);  // modes below are meant as written; the tool gets 022
   return {};
 }

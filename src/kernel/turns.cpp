@@ -1,10 +1,14 @@
 #include "kernel/turns.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdint>
+
+#include "base/fd.h"
 
 namespace sallyport {
 namespace {
@@ -32,21 +36,27 @@ std::chrono::nanoseconds turns_of(pid_t process) noexcept {
   return std::chrono::nanoseconds(now.runtime);
 }
 
-bool set_turns(pid_t process, std::chrono::nanoseconds turns) noexcept {
+bool take_short_turns() noexcept {
   Attributes wanted;
   // Its nice value stays. Another policy, a real-time one say, is somebody's decision.
-  if (!read(process, wanted)) return false;
+  if (!read(0, wanted)) return false;
   wanted.flags = 0;
-  wanted.runtime = static_cast<std::uint64_t>(turns.count());
-  return ::syscall(SYS_sched_setattr, process, &wanted, 0) == 0;
+  wanted.runtime = static_cast<std::uint64_t>(kShortTurns.count());
+  return ::syscall(SYS_sched_setattr, 0, &wanted, 0) == 0;
 }
 
-bool take_short_turns() noexcept {
-  return set_turns(0, kShortTurns);
+bool take_precedence() noexcept {
+  ::setsid();
+  if (::getpriority(PRIO_PROCESS, 0) != 0 || ::setpriority(PRIO_PROCESS, 0, kPrecedence) != 0)
+    return false;
+  const Fd session(::open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC));
+  constexpr char kText[] = {'-', '0' - kPrecedence};
+  // Without such a file, there is no such sharing.
+  return !session || ::write(session.get(), kText, sizeof(kText)) == sizeof(kText);
 }
 
-void take_usual_turns(pid_t process) noexcept {
-  if (turns_of(process) == kShortTurns) set_turns(process, {});
+bool give_up_precedence() noexcept {
+  return ::getpriority(PRIO_PROCESS, 0) != kPrecedence || ::setpriority(PRIO_PROCESS, 0, 0) == 0;
 }
 
 }  // namespace sallyport

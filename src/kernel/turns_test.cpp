@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <fstream>
+#include <string>
 
 namespace sallyport {
 namespace {
-
-using namespace std::chrono_literals;
 
 bool kernel_knows_slices() {
   utsname kernel{};
@@ -48,26 +48,41 @@ TEST(Turns, AreShortForAProcessAndWhatItStarts) {
   });
 }
 
-TEST(Turns, AreTheUsualOnesAgainForATool) {
+TEST(Turns, LeaveAnotherPolicyAlone) {
   in_child([] {
-    const auto usual = turns_of(0);
-    ASSERT_TRUE(take_short_turns());
-    take_usual_turns(0);
-    EXPECT_EQ(turns_of(0), usual);
-    EXPECT_EQ(::sched_getscheduler(0), SCHED_OTHER);
-  });
-}
-
-TEST(Turns, LeaveOthersChoicesAlone) {
-  in_child([] {
-    ASSERT_TRUE(set_turns(0, 5ms));
-    take_usual_turns(0);
-    if (kernel_knows_slices()) EXPECT_EQ(turns_of(0), 5ms);
-
     const sched_param none{};
     ASSERT_EQ(::sched_setscheduler(0, SCHED_BATCH, &none), 0);
     EXPECT_FALSE(take_short_turns());
     EXPECT_EQ(::sched_getscheduler(0), SCHED_BATCH);
+  });
+}
+
+TEST(Turns, HavePrecedenceOnlyWithTheRightToIt) {
+  in_child([] {
+    ASSERT_EQ(::geteuid(), 0U) << "as root";
+    ASSERT_EQ(::getpriority(PRIO_PROCESS, 0), 0);
+    EXPECT_TRUE(take_precedence());
+    EXPECT_EQ(::getpriority(PRIO_PROCESS, 0), kPrecedence);
+    EXPECT_EQ(::getsid(0), ::getpid());
+    if (std::ifstream session("/proc/self/autogroup"); session) {
+      std::string text;
+      std::getline(session, text);
+      EXPECT_TRUE(text.ends_with("nice -5")) << text;
+    }
+    EXPECT_TRUE(give_up_precedence());
+    EXPECT_EQ(::getpriority(PRIO_PROCESS, 0), 0);
+  });
+  in_child([] {
+    ASSERT_EQ(::setpriority(PRIO_PROCESS, 0, 3), 0);
+    EXPECT_FALSE(take_precedence()) << "somebody wants it to be nice";
+    EXPECT_EQ(::getpriority(PRIO_PROCESS, 0), 3);
+    EXPECT_TRUE(give_up_precedence());
+    EXPECT_EQ(::getpriority(PRIO_PROCESS, 0), 3);
+  });
+  in_child([] {
+    ASSERT_EQ(::setresuid(65534, 65534, 65534), 0);
+    EXPECT_FALSE(take_precedence());
+    EXPECT_EQ(::getpriority(PRIO_PROCESS, 0), 0);
   });
 }
 

@@ -399,12 +399,13 @@ CellMaker::End CellMaker::park_and_answer(std::uint8_t how) {
   // Without the right to take it back, the call would be slow, too.
   const bool spare = (how & kSpare) != 0 && ::geteuid() == 0 &&
                      (::getpgrp() == ::getpid() || ::setpgid(0, 0) == 0);
+  const int usual = ::getpriority(PRIO_PROCESS, 0);
   if (spare) ::setpriority(PRIO_PGRP, 0, kSpareNice);
   Packet ready;
   ParkedCell parked = park(ready, (how & kMayDoze) != 0);
   bool sound = parked.cell && ready.id == PacketId{};
   if (spare) {
-    sound = ::setpriority(PRIO_PGRP, 0, 0) == 0 && sound;
+    sound = ::setpriority(PRIO_PGRP, 0, usual) == 0 && sound;
     if (parked.cell) parked.cell->set_priority(0);
   }
   if (!say_ready(parked, ready)) return End::over;

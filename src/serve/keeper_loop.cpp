@@ -277,6 +277,7 @@ void Keeper::start_launcher() {
 
 void Keeper::be_launcher(pid_t keeper, Fd serving) {
   forget_environment(credentials());
+  take_precedence();
   belong_to(keeper);
   // Nothing of clients, and nothing secret, in the process that has privileges. The descriptors of
   // the cgroup tree, which is prepared already, stay.
@@ -339,6 +340,7 @@ void Keeper::be_front(pid_t keeper, Fd control) {
     files.rlim_cur = files.rlim_max;
     (void)::setrlimit(RLIMIT_NOFILE, &files);
   }
+  take_precedence();
   if (auto done = give_up_privileges(ground_.user); !done || ::chdir("/") != 0) {
     log_line("cannot serve", {{"message", done ? "chdir" : describe(done.error())}});
     ::_exit(1);

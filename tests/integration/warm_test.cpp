@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <re2/re2.h>
+#include <sys/resource.h>
 
 #include "support/live_service.h"
 
@@ -416,28 +417,17 @@ TEST_P(Warm, NodeRunsScriptsAsAColdOneDoes) {
           R"(, "files": [{"path": "helper.js", "content": "exports.x = 5"}])");
 }
 
-// The slices of the service are short, for the moments in which it hands a call on.
-TEST_P(Warm, ToolsHaveTheTurnsOnAProcessorThatEverybodyHas) {
-  std::string usual = "-";
-  RE2::PartialMatch(read_file("/proc/self/sched"), "se.slice +: +([0-9]+)", &usual);
-  const std::string python =
-      "import re, time\n"
-      "def turns():\n"
-      "  return (re.findall(r'se.slice +: +(\\d+)', open('/proc/self/sched').read()) + ['-'])[0]\n"
-      "for _ in range(100):\n"
-      "  if turns() != '100000': break\n"
-      "  time.sleep(0.02)\n"
-      "print(turns())\n";
-  EXPECT_EQ(call("cold_python", kSayPython + python).output, usual + "\n");
-  EXPECT_EQ(call_warm("warm_python", kSayPython + python).output, usual + "\n");
-  const std::string node =
-      "const turns = () => (/se.slice +: "
-      "+(\\d+)/.exec(require('fs').readFileSync('/proc/self/sched')) "
-      "|| ['', '-'])[1];\n"
-      "const look = (n) => turns() != '100000' || n == 0 ? console.log(turns()) : "
-      "setTimeout(look, 20, n - 1);\n"
-      "look(100);\n";
-  EXPECT_EQ(call_warm("warm_node", kSayNode + node, "", kSayNode).output, usual + "\n");
+// As root the service takes precedence over tools: they cannot keep it from ending them.
+TEST_P(Warm, ToolsHaveNoPrecedence) {
+  const std::string python = "import os; print(os.nice(0))";
+  EXPECT_EQ(call("cold_python", kSayPython + python).output, "0\n");
+  EXPECT_EQ(call_warm("warm_python", kSayPython + python).output, "0\n");
+  const std::string node = "console.log(require('os').getPriority());";
+  EXPECT_EQ(call_warm("warm_node", kSayNode + node, "", kSayNode).output, "0\n");
+  for (const char* name : {"sally-front", "sally-launcher"})
+    EXPECT_EQ(::getpriority(PRIO_PROCESS, static_cast<id_t>(service().named(name))),
+              GetParam() == As::root ? -5 : 0)
+        << name;
 }
 
 // As an operator reads it.
