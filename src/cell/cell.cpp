@@ -149,19 +149,15 @@ Result<void> Cell::launch(const LaunchFault* fault, std::optional<Parking> parki
     const auto step = std::ranges::find(steps, fault->step, &Step::name);
     prepared_.plan.fail_before = static_cast<int>(step - steps.begin());
   }
-  auto board = SharedBoard::make();
-  if (!board) return fail(Reason::unavailable, board.error());
-  board_.emplace(std::move(*board));
-
   prepared_ns_ = monotonic_ns();
-  auto launched = clone_init(prepared_, *board_->get());
+  auto launched = clone_init(prepared_, board());
   launched_ns_ = monotonic_ns();
   if (!launched)
     return fail(Reason::cannot_enforce,
                 "the cell's namespaces cannot be made: " + describe(launched.error()),
                 "`sallyport doctor` says what this machine lacks");
   launched_ = std::move(*launched);
-  supervisor_.emplace(spec_, streams_, prepared_, *board_->get(), launched_);
+  supervisor_.emplace(spec_, streams_, prepared_, board(), launched_);
   return {};
 }
 
@@ -176,7 +172,7 @@ Result<void> Cell::serve_input() {
 
 // Init dies with us; but where this process goes on, it must not be left behind.
 Cell::~Cell() {
-  (void)end();
+  if (end() && prepared_.order) OrderSpace::keep(std::move(*prepared_.order));
 }
 
 bool Cell::end() {
@@ -242,13 +238,13 @@ bool Cell::send_order() {
     return send_message(prepared_.control.get(), ControlMessage::go).has_value();
   const ssize_t sent =
       ::send(prepared_.runner.get(), order_.data(), order_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  board_->get()->run_ns = monotonic_ns();
+  board().run_ns = monotonic_ns();
   prepared_.runner.reset();
   return sent == static_cast<ssize_t>(order_.size());
 }
 
 Outcome Cell::run() {
-  Board& board = *board_->get();
+  Board& board = this->board();
   supervisor_->watch();
   if (supervisor_->refusal()) return blocked(spec_.call_id, *supervisor_->refusal());
   if (board.step_failed && supervisor_->verdict() == Reason::none)

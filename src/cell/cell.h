@@ -74,6 +74,7 @@ class Cell {
   Result<void> serve_input();
   [[nodiscard]] bool write_order();
   [[nodiscard]] bool send_order();
+  [[nodiscard]] Board& board() const { return prepared_.order->board(); }
 
   std::int64_t begin_ns_ = 0, prepared_ns_ = 0, launched_ns_ = 0, claimed_ns_ = 0;
   CellSpec spec_;
@@ -82,7 +83,6 @@ class Cell {
   std::string order_;             // for the runner
   Fd input_;                      // the standard input that came with the spec
   Prepared prepared_;
-  std::optional<SharedBoard> board_;
   LaunchedCell launched_;
   std::optional<Supervisor> supervisor_;
 };

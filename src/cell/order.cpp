@@ -1,10 +1,18 @@
 #include "cell/order.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
+
+#include "base/process_number.h"
 
 namespace sallyport {
 namespace {
@@ -37,6 +45,8 @@ class Writer {
     return place;
   }
 
+  [[nodiscard]] const char* next() const { return next_; }
+
  private:
   char* take(std::size_t size, std::size_t alignment) {
     const auto address = reinterpret_cast<std::uintptr_t>(next_);
@@ -50,34 +60,82 @@ class Writer {
   char *next_, *end_;
 };
 
+// A larger one is given back.
+constexpr std::size_t kMostKept = std::size_t{64} << 10;
+
+std::atomic<std::size_t> spaces = 0;  // of this process
+
+// The one that waits for its next cell. One is kept only when there is no other, and make() takes
+// it first: so no init begins with one that will be another cell's.
+struct Kept {
+  std::mutex mutex;
+  // A child has the memory of its parent, but must not use it for cells of its own.
+  std::pair<std::uint64_t, pid_t> owner;
+  std::optional<OrderSpace> space;
+};
+
+Kept& kept_space() {
+  static Kept kept;
+  return kept;
+}
+
+std::pair<std::uint64_t, pid_t> this_process() {
+  return {process_number(), ::getpid()};
+}
+
 }  // namespace
 
 Sys<OrderSpace> OrderSpace::make() {
+  Kept& kept = kept_space();
+  const std::scoped_lock lock(kept.mutex);
+  if (kept.space && kept.owner == this_process()) {
+    OrderSpace space(std::move(*kept.space));
+    kept.space.reset();
+    return space;
+  }
   void* const space = ::mmap(nullptr, kSpace, PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) return sys_fail("mmap", "order");
-  return OrderSpace(new (space) Order{});
+  ++spaces;
+  return OrderSpace(new (space) Space{});
+}
+
+void OrderSpace::keep(OrderSpace space) {
+  Kept& kept = kept_space();
+  const std::scoped_lock lock(kept.mutex);
+  if (space.space_ == nullptr || space.used_ > kMostKept || spaces != 1) return;
+  // Nothing of one call is there when the next cell is made.
+  std::memset(static_cast<void*>(space.space_), 0, space.used_);
+  new (space.space_) Space{};
+  space.used_ = sizeof(Space);
+  kept.owner = this_process();
+  kept.space.emplace(std::move(space));
 }
 
 OrderSpace::OrderSpace(OrderSpace&& other) noexcept
-    : order_(std::exchange(other.order_, nullptr)) {}
+    : space_(std::exchange(other.space_, nullptr)), used_(other.used_) {}
 
 OrderSpace& OrderSpace::operator=(OrderSpace&& other) noexcept {
-  std::swap(order_, other.order_);
+  std::swap(space_, other.space_);
+  std::swap(used_, other.used_);
   return *this;
 }
 
 OrderSpace::~OrderSpace() {
-  if (order_ != nullptr) ::munmap(order_, kSpace);
+  if (space_ == nullptr) return;
+  ::munmap(space_, kSpace);
+  --spaces;
 }
 
 bool OrderSpace::put(const CommandLine& command) {
-  char* const begin = reinterpret_cast<char*>(order_);
-  Writer writer(begin + sizeof(Order), begin + kSpace);
-  *order_ = {.executables = writer.list(command.executables),
-             .argv = writer.list(command.argv),
-             .envp = writer.list(command.environment)};
-  return order_->executables != nullptr && order_->argv != nullptr && order_->envp != nullptr;
+  char* const begin = reinterpret_cast<char*>(space_);
+  Writer writer(begin + sizeof(Space), begin + kSpace);
+  Order& order = space_->order;
+  order = {.executables = writer.list(command.executables),
+           .argv = writer.list(command.argv),
+           .envp = writer.list(command.environment)};
+  used_ = std::max(used_, static_cast<std::size_t>(writer.next() - begin));
+  return order.executables != nullptr && order.argv != nullptr && order.envp != nullptr;
 }
 
 }  // namespace sallyport

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "cell/board.h"
 
 namespace sallyport {
 
@@ -25,23 +25,33 @@ struct CommandLine {
   std::vector<std::string> executables, argv, environment;
 };
 
-// Memory for one order, to be made before init is.
+// Memory for one cell's board and order, to be made before init is.
 class OrderSpace {
  public:
   static Sys<OrderSpace> make();
+  // For the next make() of this process: such memory takes longer to get from the kernel and to
+  // give back than to clear. Only when nothing that has it lives any more.
+  static void keep(OrderSpace space);
   OrderSpace(OrderSpace&& other) noexcept;
   OrderSpace& operator=(OrderSpace&& other) noexcept;
   OrderSpace(const OrderSpace&) = delete;
   OrderSpace& operator=(const OrderSpace&) = delete;
   ~OrderSpace();
 
-  [[nodiscard]] const Order& order() const { return *order_; }
+  [[nodiscard]] Board& board() const { return space_->board; }
+  [[nodiscard]] const Order& order() const { return space_->order; }
   // False: it does not fit, and nothing is to be started.
   [[nodiscard]] bool put(const CommandLine& command);
 
  private:
-  explicit OrderSpace(Order* order) : order_(order) {}
-  Order* order_;  // at the beginning of the space
+  struct Space {
+    Board board;
+    Order order;
+    // and behind them what the order points to
+  };
+  explicit OrderSpace(Space* space) : space_(space) {}
+  Space* space_;
+  std::size_t used_ = sizeof(Space);  // the most that was written
 };
 
 }  // namespace sallyport
