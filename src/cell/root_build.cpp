@@ -57,16 +57,11 @@ Sys<Fd> open_directory(int parent, const char* name, const char* path) {
   return directory;
 }
 
-Sys<void> mask(int root, int cover, const char* target) {
-  auto point = open_mount_point(root, target);
-  if (!point) {
-    // What this kernel does not have needs no cover.
-    if (point.error().err == ENOENT) return {};
-    return std::unexpected(point.error());
-  }
-  auto copy = copy_mount(cover, target);
-  if (!copy) return std::unexpected(copy.error());
-  return attach_at(copy->get(), point->get(), target);
+Sys<void> mask(const char* cover, const char* target) {
+  // What this kernel does not have needs no cover.
+  const auto covered = bind(cover, target);
+  if (!covered) return std::unexpected(covered.error());
+  return {};
 }
 
 // Owners are compared only where they mean the same on both sides: a launcher's user namespace
@@ -208,17 +203,15 @@ Sys<void> attach_masked_proc(Launch& launch) {
   else
     launch.proc.reset();
   // The covers: the read-only /dev/null that is attached already, and an empty read-only directory.
-  Fd null(::openat(root, "dev/null", O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!null) return sys_fail("openat", "dev/null");
   for (const char* target : kMaskedFiles)
-    if (auto done = mask(root, null.get(), target); !done) return done;
+    if (auto done = mask("dev/null", target); !done) return done;
   Fd run(::openat(root, "run", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!run) return sys_fail("openat", "run");
   auto empty = clone_tree(run.get(), "run", Access::read_only);
   if (!empty) return std::unexpected(empty.error());
   if (auto done = attach(empty->get(), root, "proc/fs"); !done) return done;
   for (const char* target : kMaskedDirectories)
-    if (auto done = mask(root, empty->get(), target); !done) return done;
+    if (auto done = mask("proc/fs", target); !done) return done;
   return {};
 }
 

@@ -212,13 +212,12 @@ Sys<void> scratch(Launch& launch) {
   };
   for (const Part& part : {Part{"workspace", "workspace", 0755}, Part{"tmp", "tmp", 01777},
                            Part{"shm", "dev/shm", 01777}}) {
-    if (::mkdirat(launch.scratch.get(), part.name, part.mode) != 0)
-      return sys_fail("mkdirat", part.name);
-    Fd directory(::openat(launch.scratch.get(), part.name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory) return sys_fail("openat", part.name);
-    if (::fchown(directory.get(), plan.setup.uid, plan.setup.gid) != 0)
-      return sys_fail("fchown", part.name);
-    auto tree = clone_tree(directory.get(), part.name, Access::read_write);
+    const int scratch = launch.scratch.get();
+    if (::mkdirat(scratch, part.name, part.mode) != 0) return sys_fail("mkdirat", part.name);
+    if (::fchownat(scratch, part.name, plan.setup.uid, plan.setup.gid, AT_SYMLINK_NOFOLLOW) != 0)
+      return sys_fail("fchownat", part.name);
+    // With the attributes that the whole was made with.
+    auto tree = copy_mount(scratch, part.name);
     if (!tree) return std::unexpected(tree.error());
     if (auto done = attach(tree->get(), root, part.target); !done) return done;
   }

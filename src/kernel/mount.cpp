@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "kernel/syscalls.h"
 
@@ -92,29 +93,30 @@ Sys<void> set_access(int mount, const char* path, Access access) {
       path);
 }
 
-Sys<Fd> copy_mount(int source, const char* path) {
-  Fd tree(::open_tree(source, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
-  if (!tree) return sys_fail("open_tree", path);
+Sys<Fd> copy_mount(int mount, const char* name) {
+  Fd tree(::open_tree(mount, name, AT_SYMLINK_NOFOLLOW | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  if (!tree) return sys_fail("open_tree", name);
   return tree;
 }
 
-Sys<Fd> open_mount_point(int root, const char* target) {
-  Fd point(sys::openat2(root, target, O_PATH | O_CLOEXEC,
-                        RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS));
+Sys<void> attach(int mount, int root, const char* target) {
+  const Fd point(sys::openat2(root, target, O_PATH | O_CLOEXEC,
+                              RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS));
   if (!point) return sys_fail("openat2", target);
-  return point;
-}
-
-Sys<void> attach_at(int mount, int point, const char* target) {
-  if (::move_mount(mount, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+  if (::move_mount(mount, "", point.get(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) !=
+      0)
     return sys_fail("move_mount", target);
   return {};
 }
 
-Sys<void> attach(int mount, int root, const char* target) {
-  const auto point = open_mount_point(root, target);
-  if (!point) return std::unexpected(point.error());
-  return attach_at(mount, point->get(), target);
+Sys<bool> bind(const char* source, const char* target) {
+  if (::mount(source, target, nullptr, MS_BIND, nullptr) == 0) return true;
+  const int err = errno;
+  // It could be the source that is missing.
+  if (err == ENOENT && ::faccessat(AT_FDCWD, target, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+      errno == ENOENT)
+    return false;
+  return sys_fail("mount", target, err);
 }
 
 Sys<void> replace_root(int root) {

@@ -37,8 +37,9 @@ Sys<Fd> open_mount_source(const char* path);
 // system).
 Sys<Fd> clone_tree(int source, const char* path, Access access, int idmap_userns = -1);
 
-// A detached copy of one mount that is attached already, attributes and all.
-Sys<Fd> copy_mount(int source, const char* path);
+// A detached copy of one mount that is attached already, attributes and all, as seen from the
+// directory `name` in it.
+Sys<Fd> copy_mount(int mount, const char* name);
 
 // Changes an existing mount to `access`.
 Sys<void> set_access(int mount, const char* path, Access access);
@@ -46,10 +47,10 @@ Sys<void> set_access(int mount, const char* path, Access access);
 // Attaches `mount` at `target`, a path below the directory `root` that may contain no symlink.
 Sys<void> attach(int mount, int root, const char* target);
 
-// The two halves of attach, for who wants to know whether there is a place before making a mount:
-// letting go of a detached mount costs an RCU grace period.
-Sys<Fd> open_mount_point(int root, const char* target);
-Sys<void> attach_at(int mount, int point, const char* target);
+// Shows the mount at `source` at `target`, too, attributes and all, in one call where a copy would
+// take five. It follows symlinks: only for names in a root of our own that nobody else has seen
+// yet. False: there is no `target`.
+Sys<bool> bind(const char* source, const char* target);
 
 // Makes the tmpfs `root` the root directory and lets go of everything that was mounted before.
 Sys<void> replace_root(int root);

@@ -239,6 +239,30 @@ TEST(Mount, AccessCanBeTakenAwayLater) {
             "");
 }
 
+TEST(Mount, ABoundMountHasTheAttributesOfTheOneItShows) {
+  EXPECT_EQ(with_own_mounts([]() -> std::string {
+              const auto root = make_filesystem("tmpfs", {}, Access::read_write);
+              CHILD_EXPECT(ok(root) && ok(replace_root(root->get())));
+              for (const char* name : {"cover", "place", "part"})
+                CHILD_EXPECT(::mkdirat(root->get(), name, 0755) == 0);
+              const auto cover = make_filesystem("tmpfs", {}, Access::read_only);
+              CHILD_EXPECT(ok(cover) && ok(attach(cover->get(), root->get(), "cover")));
+
+              const auto bound = bind("cover", "place");
+              CHILD_EXPECT(ok(bound) && *bound);
+              CHILD_EXPECT((flags_at(root->get(), "place") & kReadOnly) == kReadOnly);
+              const auto absent = bind("cover", "nowhere");
+              CHILD_EXPECT(ok(absent) && !*absent);
+              CHILD_EXPECT(fails_with(bind("nowhere", "part"), ENOENT));
+
+              const auto copy = copy_mount(root->get(), "place");
+              CHILD_EXPECT(ok(copy) && ok(attach(copy->get(), root->get(), "part")));
+              CHILD_EXPECT((flags_at(root->get(), "part") & kReadOnly) == kReadOnly);
+              return {};
+            }),
+            "");
+}
+
 // Not chroot, out of which fchdir and ".." lead: the old root is unmounted.
 TEST(Mount, NothingOfTheOldRootIsLeft) {
   EXPECT_EQ(with_own_mounts([]() -> std::string {
