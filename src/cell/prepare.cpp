@@ -495,6 +495,16 @@ CommandLine make_command(const CellSpec& spec, const Plan& plan) {
   return command;
 }
 
+namespace {
+
+// A shared root is there for root alone, and whether this is root was asked before it was made.
+Result<Launcher> launcher_for(const SharedRoot* shared, const UidRange& range) {
+  if (shared == nullptr) return current_launcher(range);
+  return Launcher{.privileged = true, .identity = {.uid = ::geteuid(), .gid = ::getegid()}};
+}
+
+}  // namespace
+
 Result<Prepared> prepare(const CellSpec& spec, std::string call_id, const SharedRoot* shared) {
   Prepared cell;
   cell.call_id = std::move(call_id);
@@ -503,7 +513,7 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id, const Shared
 
   const auto range = spec.uids ? Result<UidRange>(*spec.uids) : UidRange::configured();
   if (!range) return std::unexpected(range.error());
-  const auto launcher = current_launcher(*range);
+  const auto launcher = launcher_for(shared, *range);
   if (!launcher) return std::unexpected(launcher.error());
   plan.privileged = launcher->privileged;
   if (plan.privileged) {
