@@ -104,29 +104,65 @@ class Compiler {
   }
 
  private:
-  // Calls from `first` up to the next range. Without a rule they all have one action.
-  struct Range {
-    std::uint32_t first;
+  // Without a rule, an action.
+  struct Decision {
     const Rule* rule;
     std::uint32_t action;
+    bool operator==(const Decision&) const = default;
   };
+
+  struct Exception {
+    std::uint32_t call;
+    Decision decision;
+  };
+
+  // Calls from `first` up to the next range, but for a few single ones among them: each takes one
+  // instruction, where a range of its own would take two. The kernel translates the program anew
+  // for every cell.
+  struct Range {
+    std::uint32_t first;
+    Decision decision;
+    std::vector<Exception> exceptions;
+  };
+  // They are gone through one by one.
+  static constexpr std::size_t kMostExceptions = 6;
 
   // The last range is open: numbers that no policy can name, x32's (from 0x40000000) among them.
   static std::vector<Range> ranges_of(const SeccompPolicy& policy) {
     std::vector<Range> ranges;
     for (int call = 0; call <= SeccompPolicy::kCallLimit; ++call) {
-      const Rule* rule = policy.find(call);
-      Range range{static_cast<std::uint32_t>(call), nullptr, action_of(kUnnamedCall)};
-      if (rule != nullptr && !rule->clauses.empty()) {
-        range.rule = rule;
-      } else if (rule != nullptr) {
-        range.action = action_of(rule->otherwise);
-      }
-      if (ranges.empty() || ranges.back().rule != range.rule ||
-          ranges.back().action != range.action)
-        ranges.push_back(range);
+      const Decision decision = decision_of(policy.find(call));
+      if (!ranges.empty() && ranges.back().decision == decision) continue;
+      ranges.push_back({static_cast<std::uint32_t>(call), decision, {}});
+      fold_single(ranges);
     }
     return ranges;
+  }
+
+  static Decision decision_of(const Rule* rule) {
+    if (rule == nullptr) return {nullptr, action_of(kUnnamedCall)};
+    if (rule->clauses.empty()) return {nullptr, action_of(rule->otherwise)};
+    return {rule, 0};
+  }
+
+  // If the last but one is a single call between ranges that are alike, they become one.
+  static void fold_single(std::vector<Range>& ranges) {
+    if (ranges.size() < 3) return;
+    const Range& after = ranges[ranges.size() - 1];
+    const Range& single = ranges[ranges.size() - 2];
+    Range& before = ranges[ranges.size() - 3];
+    if (after.first != single.first + 1 || !single.exceptions.empty() ||
+        before.decision != after.decision)
+      return;
+    const Exception exception{single.first, single.decision};
+    if (before.exceptions.size() < kMostExceptions) {
+      before.exceptions.push_back(exception);
+      ranges.pop_back();
+      ranges.pop_back();
+    } else {
+      ranges.pop_back();
+      ranges.back() = {exception.call, before.decision, {exception}};
+    }
   }
 
   Label search(std::span<const Range> ranges) {
@@ -138,10 +174,19 @@ class Compiler {
   }
 
   Label outcome(const Range& range) {
-    if (range.rule == nullptr) return code_.give_back(range.action);
+    Label next = outcome(range.decision);
+    for (const Exception& exception : range.exceptions) {
+      Label found = outcome(exception.decision);
+      next = code_.branch(BPF_JEQ, exception.call, found, next);
+    }
+    return next;
+  }
+
+  Label outcome(const Decision& decision) {
+    if (decision.rule == nullptr) return code_.give_back(decision.action);
     for (const Written& written : written_)
-      if (written.rule == range.rule) return written.at;
-    return written_.emplace_back(range.rule, decide(*range.rule)).at;
+      if (written.rule == decision.rule) return written.at;
+    return written_.emplace_back(decision.rule, decide(*decision.rule)).at;
   }
 
   Label decide(const Rule& rule) {

@@ -129,6 +129,24 @@ TEST(SeccompCompile, WritesARuleOnceForAllCallsThatShareIt) {
   EXPECT_LT(shared->size() + 40, repeated->size());
 }
 
+// Also where there are more of them than one range has.
+TEST(SeccompCompile, TakesOneInstructionForASingleCallAmongOthers) {
+  const auto lines = [](int singles) {
+    std::vector<PolicyLine> all;
+    for (int number = 0; number < 100; ++number)
+      all.emplace_back(number, number % 3 == 1 && number < 3 * singles ? pretend(EPERM) : allow());
+    return all;
+  };
+  const auto none = compile(make_policy(lines(0)));
+  const auto six = compile(make_policy(lines(6)));
+  const auto twelve = compile(make_policy(lines(12)));
+  ASSERT_TRUE(none && six && twelve);
+  EXPECT_LE(six->size(), none->size() + 6 + 1) << "and the return of their own verdict";
+  EXPECT_LE(twelve->size(), six->size() + 6 + 1) << "and the search for one range more";
+  for (const int singles : {5, 6, 7, 12, 13, 33})
+    expect_same_as_policy(make_policy(lines(singles)));
+}
+
 TEST(SeccompCompile, RefusesAPolicyThatTheKernelWouldNotTake) {
   seccomp::Comparison many{0, ~std::uint64_t{0}, {}};
   for (std::uint64_t value = 0; value < 2000; ++value)
