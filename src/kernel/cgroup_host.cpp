@@ -192,6 +192,7 @@ void GroupDir::kill(Deadline deadline) const {
 }
 
 bool GroupDir::remove() {
+  files_.clear();
   if (!removed_)
     removed_ = ::unlinkat(parent_->fd.get(), name_.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
   return removed_;

@@ -65,6 +65,10 @@ class GroupDir {
   // SIGKILL to all: through cgroup.kill where there is one, else one by one until a look finds
   // nobody.
   void kill(Deadline deadline) const;
+  // What was read is closed first, and whoever has opened a file of the group should have done the
+  // same: the kernel keeps what it knows of a file that was open when its directory went, until it
+  // needs the memory. That would be a dozen for each cell, and looks among millions of them are
+  // slow.
   [[nodiscard]] bool remove();
 
  private:

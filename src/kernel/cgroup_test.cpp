@@ -187,6 +187,31 @@ TEST_F(CgroupTest, DoesNotCountTheForksThatTheKillItselfRefused) {
   EXPECT_EQ(group->usage().processes_refused, 0u);
 }
 
+// How many descriptors of this process are files of the group, open ones or such that are gone.
+std::ptrdiff_t open_files_of(const std::vector<std::string>& directories) {
+  return std::ranges::count_if(
+      std::filesystem::directory_iterator("/proc/self/fd"), [&](const auto& entry) {
+        std::error_code none;
+        const std::string target = std::filesystem::read_symlink(entry.path(), none).string();
+        return std::ranges::any_of(directories, [&](const std::string& directory) {
+          return target.starts_with(directory + "/");
+        });
+      });
+}
+
+// The kernel would keep what it knows of each, cell by cell.
+TEST_F(CgroupTest, HasNoFileOpenWhenItsDirectoryGoes) {
+  const auto group = make(roomy());
+  ASSERT_TRUE(group);
+  ASSERT_TRUE(exited_well(spawn_in(*group, [] { return 0; })));
+  (void)group->usage_so_far();
+  (void)group->usage();
+  const std::vector<std::string> directories = directories_of(*group);
+  ASSERT_GT(open_files_of(directories), 0);
+  ASSERT_TRUE(soon([&] { return group->remove(); }));
+  EXPECT_EQ(open_files_of(directories), 0);
+}
+
 TEST_F(CgroupTest, LeavesNoDirectoryBehind) {
   auto group = make(roomy());
   ASSERT_TRUE(group);

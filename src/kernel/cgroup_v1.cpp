@@ -291,6 +291,8 @@ void V1Group::kill() {
 }
 
 bool V1Group::remove() {
+  entry_fds_.clear();
+  entries_.clear();
   bool gone = true;
   for (GroupDir& dir : dirs_)
     gone = dir.remove() && gone;

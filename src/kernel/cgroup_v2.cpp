@@ -201,7 +201,10 @@ class V2Group final : public Cgroup {
   std::uint64_t cpu_used_us() override;
   CgroupUsage usage() override;
   void kill() override { dir_.kill(kill_deadline()); }
-  bool remove() override { return dir_.remove(); }
+  bool remove() override {
+    events_.reset();
+    return dir_.remove();
+  }
 
  private:
   Result<void> forbid_swap() const;
