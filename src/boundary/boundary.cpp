@@ -350,6 +350,11 @@ bool Boundary::is_inline(const std::string& tool) const {
   return function != functions.end() && function->second.tool.tier != Tier::thread;
 }
 
+bool Boundary::is_quick(const TogetherCall& call) const {
+  const RegisteredFunction* const function = call.trip->passage.function;
+  return function != nullptr && function->pace->is_quick();
+}
+
 // In the order of `outcomes` and then `intents`.
 std::vector<Result<void>> Boundary::State::write(std::span<CallTrip* const> outcomes,
                                                  std::span<CallTrip* const> intents) {

@@ -83,6 +83,7 @@ Answer measured(const RegisteredFunction& function, const json::object& argument
   const auto [took, used] = cpu.stop();
   answer.cpu_us = static_cast<std::uint64_t>(used / 1000);
   answer.wall_us = took / 1000;
+  function.pace->took(took);
   return answer;
 }
 

@@ -12,6 +12,7 @@
 #include "access/ledger.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/pace.h"
 #include "egress/child.h"
 #include "policy/envelope.h"
 #include "sallyport/boundary.h"
@@ -26,6 +27,9 @@ struct RegisteredFunction {
   Tool tool;
   std::vector<Argument> args;  // as it was registered; the tool's own may come from the file
   std::function<Result<json::value>(const json::object&)> body;
+  // What it takes when it runs inline.
+  std::shared_ptr<Pace> pace =
+      std::make_shared<Pace>(Pace::Bounds{.usual_ns = 50'000, .most_ns = 10'000'000, .proof = 64});
 };
 
 using Functions = std::map<std::string, RegisteredFunction, std::less<>>;

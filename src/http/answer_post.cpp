@@ -43,6 +43,9 @@ void give_on_loop(const std::shared_ptr<asio::io_context>& io, std::weak_ptr<Ans
     Given given{.taker = std::move(taker), .answer = std::move(answer)};
     return asio::post(*io, [given = std::move(given)]() mutable { hand_over(std::move(given)); });
   }
+  // Who gives answers together is within no connection: those of this thread can go on at once.
+  if (io->get_executor().running_in_this_thread())
+    return hand_over({.taker = std::move(taker), .answer = std::move(answer)});
   auto loop = std::ranges::find(waiting, io, &ForLoop::io);
   if (loop == waiting.end()) loop = waiting.insert(loop, {.io = io, .answers = {}});
   loop->answers.emplace_back(std::move(taker), std::move(answer));

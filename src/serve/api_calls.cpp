@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "policy/rules.h"
 #include "serve/call_body.h"
+#include "serve/call_round.h"
 #include "serve/pending_call.h"
 #include "serve/routes.h"
 

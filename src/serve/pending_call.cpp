@@ -144,16 +144,6 @@ bool read_body(const std::shared_ptr<PendingCall>& call) {
   return true;
 }
 
-// A larger body would keep the other connections of the thread waiting.
-constexpr std::size_t kSmallBody = 4096;
-
-void pass_gates(PendingCall& call) {
-  // One that cannot be read has to be recorded, which takes its time: it comes to that later.
-  if (call.body.size() > kSmallBody || !call.parse(call.body, call.made.request)) return;
-  call.body = {};
-  call.service.boundary.pass_gates(call.made);
-}
-
 }  // namespace
 
 void run_call(const std::shared_ptr<PendingCall>& call) {
@@ -163,26 +153,6 @@ void run_call(const std::shared_ptr<PendingCall>& call) {
   Boundary& boundary = call->service.boundary;
   finish(call, call->streaming ? run_streaming(boundary, *call->served, made.request)
                                : boundary.call(made.request, made.streams));
-}
-
-void gather(std::shared_ptr<PendingCall> call) {
-  thread_local std::vector<CallLanes::Arrival> gathered;
-  CallLanes& lanes = call->service.lanes;
-  const std::size_t bytes = call->body.size();
-  pass_gates(*call);
-  gathered.push_back({.tenant = call->tenant, .bytes = bytes, .call = std::move(call)});
-  if (gathered.size() > 1) return;
-  const auto push = [&lanes] {
-    lanes.push(gathered);
-    for (const auto& left : gathered)
-      turn_away(left.call);
-    gathered.clear();
-  };
-  try {
-    after_these_requests(push);
-  } catch (...) {  // no memory: those that follow would wait for it for ever
-    push();
-  }
 }
 
 void end_and_begin(std::vector<std::shared_ptr<PendingCall>> ran,
@@ -200,7 +170,10 @@ void end_and_begin(std::vector<std::shared_ptr<PendingCall>> ran,
     going.push_back(&call->made);
   }
   if (ran.empty() && going.empty()) return;
-  (ran.empty() ? next : ran).front()->service.boundary.end_and_begin(done, going);
+  Service& service = (ran.empty() ? next : ran).front()->service;
+  const std::int64_t begin = monotonic_ns();
+  service.boundary.end_and_begin(done, going);
+  service.disk_pace.took(monotonic_ns() - begin);
   const AnswersTogether at_once;
   for (auto& call : ran)
     answer(std::move(call));

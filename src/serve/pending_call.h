@@ -42,10 +42,7 @@ struct PendingCall {
 // Takes the call through the boundary and gives its answer.
 void run_call(const std::shared_ptr<PendingCall>& call);
 
-// The same in steps, for many calls of functions that are done at once. A call that is small passes
-// the gates on the thread that brings it: what is left for the one that waits for the disk is
-// little. Those that come together go into their lane together.
-void gather(std::shared_ptr<PendingCall> call);
+// The same in steps, for many calls of functions that are done at once (call_round.h).
 // Gives those that have run their answers, and takes the next ones as far as their records.
 void end_and_begin(std::vector<std::shared_ptr<PendingCall>> ran,
                    std::span<const std::shared_ptr<PendingCall>> next);
