@@ -35,7 +35,9 @@ constexpr int kEndPatience = 500;
 Sys<LaunchedCell> clone_init(Prepared& cell, Board& board) {
   Plan& plan = cell.plan;
   clone_args args{};
-  args.flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PIDFD;
+  // Without the handlers of this process, which are not for a cell.
+  args.flags =
+      CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
   // Of the mounts of a shared root it takes a copy itself, and needs none of the host's.
   if (plan.shared_root < 0) args.flags |= CLONE_NEWNS;
   if (!plan.privileged) args.flags |= CLONE_NEWUSER;

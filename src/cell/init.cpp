@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "cell/control.h"
+#include "cell/ignored_signals.h"
 #include "cell/spec.h"
 #include "cell/steps.h"
 
@@ -24,6 +25,7 @@ struct Start {
   const Order* order;
   bool parked;
   bool waits_for_end;
+  std::uint64_t ignored_signals;
   Fd stdin_read, stdout_write, stderr_write, connection, image, control;
 };
 
@@ -54,11 +56,11 @@ struct StartErrors {
 // Runs in the child of vfork: it shares init's memory until execve and may only make system calls.
 [[noreturn]] void exec_tool(const Start& start, int stdin_fd, volatile StartErrors* errors) {
   const bool own_session = ::setsid() >= 0;
-  for (int number = 1; number < NSIG; ++number) {
-    // A write past the file size limit is an error to the tool, not its death.
-    const auto disposition = number == SIGXFSZ ? SIG_IGN : SIG_DFL;
-    ::signal(number, disposition);
-  }
+  // Init has no handlers, so that all others have their default already.
+  for (int number = 1; number < NSIG; ++number)
+    if (is_ignored(start.ignored_signals, number)) ::signal(number, SIG_DFL);
+  // A write past the file size limit is an error to the tool, not its death.
+  ::signal(SIGXFSZ, SIG_IGN);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -187,6 +189,7 @@ void run_init(Plan& plan, Board& board) {
   Start start{.order = plan.order,
               .parked = plan.parked,
               .waits_for_end = !plan.watch_processes,
+              .ignored_signals = plan.ignored_signals,
               .stdin_read = std::move(plan.stdin_read),
               .stdout_write = std::move(plan.stdout_write),
               .stderr_write = std::move(plan.stderr_write),

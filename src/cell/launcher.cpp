@@ -132,6 +132,10 @@ Result<Launcher> current_launcher(const UidRange& range) {
   return launcher;
 }
 
+Result<Launcher> root_launcher() {
+  return Launcher{.privileged = true, .identity = {.uid = ::geteuid(), .gid = ::getegid()}};
+}
+
 Result<void> map_groups(pid_t pid, gid_t own, gid_t subordinate) {
   const std::string arguments[] = {kNewgidmap,
                                    std::to_string(pid),

@@ -22,6 +22,9 @@ struct Launcher {
 // either, because the tool would then be the host's uid 0.
 Result<Launcher> current_launcher(const UidRange& range);
 
+// What that has answered for root before.
+Result<Launcher> root_launcher();
+
 // The name of a user in the format of /etc/passwd; empty when there is none.
 std::string user_name(std::string_view passwd, uid_t uid);
 

@@ -110,8 +110,9 @@ struct Plan {
   Fd connection;                              // a socket for the tool; mostly there is none
   Fd image;    // of a warm interpreter, which the tool gets as the descriptor behind
   Fd control;  // init's end of the socket to the supervisor
-  std::vector<int> descriptors;  // all that init keeps, sorted
-  ProcessMemory memory;          // of the process that init is a copy of
+  std::vector<int> descriptors;       // all that init keeps, sorted
+  ProcessMemory memory;               // of the process that init is a copy of
+  std::uint64_t ignored_signals = 0;  // that the process ignores, and the tool should not
 
   int fail_before = -1;  // tests only: the step that is made to fail
 };

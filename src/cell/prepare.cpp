@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cell/client_files.h"
 #include "cell/control.h"
+#include "cell/ignored_signals.h"
 #include "cell/launcher.h"
 #include "cell/root_layout.h"
 #include "cell/trust.h"
@@ -495,16 +496,6 @@ CommandLine make_command(const CellSpec& spec, const Plan& plan) {
   return command;
 }
 
-namespace {
-
-// A shared root is there for root alone, and whether this is root was asked before it was made.
-Result<Launcher> launcher_for(const SharedRoot* shared, const UidRange& range) {
-  if (shared == nullptr) return current_launcher(range);
-  return Launcher{.privileged = true, .identity = {.uid = ::geteuid(), .gid = ::getegid()}};
-}
-
-}  // namespace
-
 Result<Prepared> prepare(const CellSpec& spec, std::string call_id, const SharedRoot* shared) {
   Prepared cell;
   cell.call_id = std::move(call_id);
@@ -513,7 +504,8 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id, const Shared
 
   const auto range = spec.uids ? Result<UidRange>(*spec.uids) : UidRange::configured();
   if (!range) return std::unexpected(range.error());
-  const auto launcher = launcher_for(shared, *range);
+  // A shared root is there for root alone, and whether this is root was asked before it was made.
+  const auto launcher = shared != nullptr ? root_launcher() : current_launcher(*range);
   if (!launcher) return std::unexpected(launcher.error());
   plan.privileged = launcher->privileged;
   if (plan.privileged) {
@@ -596,6 +588,7 @@ Result<Prepared> prepare(const CellSpec& spec, std::string call_id, const Shared
   const auto memory = own_process_memory();
   if (!memory) return fail(Reason::unavailable, memory.error());
   plan.memory = *memory;
+  plan.ignored_signals = shared != nullptr ? lasting_ignored_signals() : ignored_signals();
   list_descriptors(cell);
   return cell;
 }

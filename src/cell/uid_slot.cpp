@@ -33,9 +33,13 @@ Result<UidRange> UidRange::configured() {
 }
 
 Result<UidSlot> UidSlot::take(const UidRange& range) {
-  if (::mkdir(kDirectory, 0755) != 0 && errno != EEXIST)
-    return fail(Reason::cannot_enforce, SysError{"mkdir", kDirectory, errno});
-  Fd lock(::open(kLockFile, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  constexpr int kHow = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+  Fd lock(::open(kLockFile, kHow, 0600));
+  if (!lock && errno == ENOENT) {
+    if (::mkdir(kDirectory, 0755) != 0 && errno != EEXIST)
+      return fail(Reason::cannot_enforce, SysError{"mkdir", kDirectory, errno});
+    lock = Fd(::open(kLockFile, kHow, 0600));
+  }
   if (!lock) return fail(Reason::cannot_enforce, SysError{"open", kLockFile, errno});
 
   // A random place to begin: a uid is not handed to the next cell right after it became free.

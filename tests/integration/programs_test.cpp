@@ -23,6 +23,17 @@ class Programs : public CellTest {
     EXPECT_EQ(ran_.exit_code, 0) << ran_.err;   \
   } while (false)
 
+// But for SIGXFSZ, so that a write past the file size limit is an error.
+TEST_P(Programs, IgnoreNoSignalThatTheCallerIgnores) {
+  for (const char* ahead : {"no", "cell"}) {
+    std::vector<std::string> argv = {
+        "bash", "-c", R"(trap '' USR1 PIPE RTMAX TERM; exec "$@")", "-", sallyport_path(), "run"};
+    if (ahead != std::string("no")) argv.insert(argv.end(), {"--ahead", ahead});
+    argv.insert(argv.end(), {"--", "grep", "SigIgn", "/proc/self/status"});
+    EXPECT_OUTPUT(run(argv, RunOptions{.as = GetParam()}), "SigIgn:\t0000000001000000\n");
+  }
+}
+
 TEST_P(Programs, PythonComputesWithNumpyAndPandas) {
   EXPECT_OUTPUT(in_cell(R"(/usr/bin/python3 - <<'END'
 import numpy, pandas
