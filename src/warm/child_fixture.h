@@ -39,6 +39,7 @@ class Child {
     const Fd theirs(::fcntl(ends[1], F_DUPFD_CLOEXEC, 10));
     ::close(ends[1]);
     const Fd image_copy(options.image < 0 ? -1 : ::fcntl(options.image, F_DUPFD_CLOEXEC, 10));
+    const Fd program_copy(options.program < 0 ? -1 : ::fcntl(options.program, F_DUPFD_CLOEXEC, 10));
     std::vector<char*> argv;
     for (std::string& word : command)
       argv.push_back(word.data());
@@ -55,7 +56,7 @@ class Child {
       if (options.image >= 0) ::dup2(image_copy.get(), SALLYPORT_IMAGE_FD);
       ::close_range(options.image >= 0 ? 5 : 4, ~0U, CLOSE_RANGE_CLOEXEC);
       if (options.program >= 0)
-        ::fexecve(options.program, argv.data(), variables.data());
+        ::fexecve(program_copy.get(), argv.data(), variables.data());
       else
         ::execve(argv[0], argv.data(), variables.data());
       ::_exit(127);

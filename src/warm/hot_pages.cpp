@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "warm/hot_files.h"
 #include "warm/image_file.h"
 
 namespace sallyport {
@@ -41,7 +42,7 @@ struct HotPages {
       if (was_written(entries[page]))
         add_written(place);
       else if (was_read(entries[page]))
-        add_read(place);
+        add_read(segment, place);
     }
   }
 
@@ -52,9 +53,10 @@ struct HotPages {
     else
       written.push_back({.start = place, .size = kPage, .advice = MADV_POPULATE_WRITE});
   }
-  // One of a block is enough.
-  void add_read(std::uint64_t place) {
-    if (read.empty() || read.back().start / kAround != place / kAround)
+  // One of a block is enough; but it ends with its segment.
+  void add_read(const ImageSegment& segment, std::uint64_t place) {
+    if (read.empty() || read.back().start < segment.start ||
+        read.back().start / kAround != place / kAround)
       read.push_back({.start = place, .size = kPage, .advice = MADV_POPULATE_READ});
   }
 };
@@ -77,6 +79,7 @@ Result<Fd> note_hot_pages(int image, pid_t copy) {
       return no_image_after("pread");
     hot.add(segment, entries);
   }
+  take_in_files(*parts, hot.read, copy);
   // What is written comes first: it would be mapped for reading with what is around it, and then
   // have to be copied all the same.
   parts->ranges = std::move(hot.written);

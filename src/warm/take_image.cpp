@@ -6,7 +6,6 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -215,14 +214,8 @@ Result<void> Taking::add_file(const MemoryArea& area) {
   if (known == image_.files.end()) {
     if (image_.files.size() == SALLYPORT_MOST_FILES)
       return no_image("it has mapped too many files");
-    ImageFile file{};
+    ImageFile file = identify(status);
     area.name.copy(file.path, sizeof(file.path) - 1);
-    file.device =
-        (std::uint64_t{gnu_dev_major(status.st_dev)} << 32) | gnu_dev_minor(status.st_dev);
-    file.inode = status.st_ino;
-    file.size = static_cast<std::uint64_t>(status.st_size);
-    file.changed_ns = static_cast<std::uint64_t>(status.st_ctim.tv_sec) * 1'000'000'000 +
-                      static_cast<std::uint64_t>(status.st_ctim.tv_nsec);
     image_.files.push_back(file);
   }
   image_.segments.push_back({.start = area.start,
