@@ -12,7 +12,8 @@
 namespace sallyport {
 namespace {
 
-constexpr std::size_t kMostReaders = 16;  // of one call, at the same time
+constexpr std::size_t kMostReaders = 16;    // of one call, at the same time
+constexpr std::size_t kSmallResult = 4096;  // a larger one stays where it is
 
 // How many bytes at the end of a text are the beginning of a character that is not all there.
 std::size_t cut_off_bytes(std::string_view text) {
@@ -29,6 +30,14 @@ std::string event_text(std::uint64_t number, std::string_view name, std::string_
          "\ndata: " + std::string(data) + "\n\n";
 }
 
+// An entry of the same id goes as a whole: the key is its value's own text.
+void put(auto& table, std::string_view id, const auto& value) {
+  if (const auto [place, added] = table.try_emplace(id, value); !added) {
+    table.erase(place);
+    table.emplace(id, value);
+  }
+}
+
 }  // namespace
 
 ServedCall::ServedCall(std::string id, std::string tenant, std::string caller, std::string tool)
@@ -36,6 +45,13 @@ ServedCall::ServedCall(std::string id, std::string tenant, std::string caller, s
       tenant(std::move(tenant)),
       caller(std::move(caller)),
       tool(std::move(tool)) {}
+
+ServedCall::ServedCall(const KeptCall& kept, std::string tenant)
+    : ServedCall(std::string(kept.id()), std::move(tenant), std::string(kept.caller()),
+                 std::string(kept.tool())) {
+  result_ = std::make_shared<const EndedCall>(
+      EndedCall{.json = std::string(kept.json()), .collected = {}});
+}
 
 void ServedCall::cancel() {
   const std::lock_guard lock(mutex_);
@@ -106,6 +122,14 @@ std::uint64_t ServedCall::memory() const {
   return bytes;
 }
 
+KeptCall ServedCall::only_result() const {
+  const std::lock_guard lock(mutex_);
+  if (result_ == nullptr || result_->json.size() > kSmallResult || !events_.empty() ||
+      !result_->collected.empty())
+    return {};
+  return {id, caller, tool, result_->json};
+}
+
 bool ServedCall::follow(std::shared_ptr<HttpStream> reader, std::uint64_t after) {
   const std::lock_guard lock(mutex_);
   if (result_ == nullptr && readers_.size() >= kMostReaders) return false;
@@ -128,46 +152,56 @@ std::shared_ptr<ServedCall> CallBoard::begin(std::string id, std::string tenant,
       std::allocate_shared<ServedCall>(RecycledAllocator<ServedCall>(), std::move(id),
                                        std::move(tenant), std::move(caller), std::move(tool));
   const std::lock_guard lock(mutex_);
-  // The key is the call's own text: an entry of the same id goes as a whole.
-  if (const auto [place, added] = calls_.try_emplace(call->id, call); !added) {
-    calls_.erase(place);
-    calls_.emplace(call->id, call);
-  }
+  put(running_, call->id, call);
   ++in_flight_;
   return call;
 }
 
-std::shared_ptr<ServedCall> CallBoard::forget_oldest(TenantCalls& calls) {
-  auto oldest = std::move(calls.ended.front().call);
-  calls_.erase(oldest->id);
-  calls.bytes -= calls.ended.front().bytes;
+CallBoard::Ended CallBoard::forget_oldest(TenantCalls& calls) {
+  Ended& oldest = calls.ended.front();
+  if (const auto known = known_.find(oldest.id());
+      known != known_.end() && known->second == &oldest)
+    known_.erase(known);
+  calls.bytes -= oldest.bytes;
+  Ended forgotten = std::move(oldest);
   calls.ended.pop_front();
-  return oldest;
+  return forgotten;
 }
 
 void CallBoard::ended(const std::shared_ptr<ServedCall>& call,
                       std::chrono::steady_clock::time_point now) {
   const std::uint64_t bytes = call->memory();
-  boost::container::small_vector<std::shared_ptr<ServedCall>, 4> forgotten;
+  KeptCall kept = call->only_result();
+  const bool whole = kept.id().empty();
+  boost::container::small_vector<Ended, 4> forgotten;
   const std::lock_guard lock(mutex_);
   --in_flight_;
-  TenantCalls& own = ended_[call->tenant];
-  own.ended.push_back({call, now, bytes});
-  own.bytes += bytes;
-  while (!own.ended.empty() && (own.ended.size() > limits_.calls || own.bytes > limits_.bytes ||
-                                now - own.ended.front().when > limits_.kept))
-    forgotten.push_back(forget_oldest(own));
+  if (const auto own = running_.find(call->id); own != running_.end() && own->second == call)
+    running_.erase(own);
+  auto& [tenant, calls] = *ended_.try_emplace(call->tenant).first;
+  const Ended& last =
+      calls.ended.emplace_back(whole ? call : nullptr, std::move(kept), &tenant, now, bytes);
+  put(known_, last.id(), &last);
+  calls.bytes += bytes;
+  while (!calls.ended.empty() &&
+         (calls.ended.size() > limits_.calls || calls.bytes > limits_.bytes ||
+          now - calls.ended.front().when > limits_.kept))
+    forgotten.push_back(forget_oldest(calls));
 }
 
 std::shared_ptr<ServedCall> CallBoard::find(const std::string& id,
                                             const std::string& tenant) const {
   const std::lock_guard lock(mutex_);
-  const auto found = calls_.find(id);
-  return found != calls_.end() && found->second->tenant == tenant ? found->second : nullptr;
+  if (const auto found = running_.find(id); found != running_.end())
+    return found->second->tenant == tenant ? found->second : nullptr;
+  const auto found = known_.find(id);
+  if (found == known_.end() || *found->second->tenant != tenant) return nullptr;
+  const Ended& ended = *found->second;
+  return ended.call != nullptr ? ended.call : std::make_shared<ServedCall>(ended.kept, tenant);
 }
 
 void CallBoard::expire(std::chrono::steady_clock::time_point now) {
-  std::vector<std::shared_ptr<ServedCall>> forgotten;
+  std::vector<Ended> forgotten;
   const std::lock_guard lock(mutex_);
   for (auto& [tenant, calls] : ended_)
     while (!calls.ended.empty() && now - calls.ended.front().when > limits_.kept)
@@ -176,7 +210,7 @@ void CallBoard::expire(std::chrono::steady_clock::time_point now) {
 
 void CallBoard::cancel_all() {
   const std::lock_guard lock(mutex_);
-  for (const auto& [id, call] : calls_)
+  for (const auto& [id, call] : running_)
     call->cancel();
 }
 
@@ -188,7 +222,7 @@ std::size_t CallBoard::in_flight() const {
 std::vector<std::shared_ptr<ServedCall>> CallBoard::running() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::shared_ptr<ServedCall>> list;
-  for (const auto& [id, call] : calls_)
+  for (const auto& [id, call] : running_)
     if (call->result() == nullptr) list.push_back(call);
   return list;
 }

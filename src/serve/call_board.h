@@ -20,6 +20,7 @@
 #include "base/short_mutex.h"
 #include "http/server.h"
 #include "sallyport/boundary.h"
+#include "serve/kept_call.h"
 
 namespace sallyport {
 
@@ -33,6 +34,8 @@ struct EndedCall {
 class ServedCall {
  public:
   ServedCall(std::string id, std::string tenant, std::string caller, std::string tool);
+  // One that has ended, as it was.
+  ServedCall(const KeptCall& kept, std::string tenant);
 
   const std::string id, tenant, caller, tool;
 
@@ -50,6 +53,8 @@ class ServedCall {
   // None: it has not ended.
   [[nodiscard]] std::shared_ptr<const EndedCall> result() const;
   [[nodiscard]] std::uint64_t memory() const;
+  // What it leaves; none: it has not ended, or there is more than a short text of its result.
+  [[nodiscard]] KeptCall only_result() const;
 
   // Sends the events behind number `after` (0: all), then further ones as they come, then the
   // result, as server-sent events, and closes. False: it has too many readers.
@@ -96,23 +101,29 @@ class CallBoard {
 
  private:
   struct Ended {
-    std::shared_ptr<ServedCall> call;
+    std::shared_ptr<ServedCall> call;  // null: all that it left is kept
+    KeptCall kept;
+    const std::string* tenant;
     std::chrono::steady_clock::time_point when;
     std::uint64_t bytes;
+
+    [[nodiscard]] std::string_view id() const { return call != nullptr ? call->id : kept.id(); }
   };
   struct TenantCalls {
     std::deque<Ended> ended;  // oldest first
     std::uint64_t bytes = 0;
   };
-  // Takes it out; it is large and cold, and goes when the lock is given back.
-  [[nodiscard]] std::shared_ptr<ServedCall> forget_oldest(TenantCalls& calls);
+  // By the id, which is the value's own text.
+  template <class Value>
+  using ById = boost::unordered_flat_map<std::string_view, Value, std::hash<std::string_view>>;
+
+  // Takes it out; it is cold, and goes when the lock is given back.
+  [[nodiscard]] Ended forget_oldest(TenantCalls& calls);
 
   CallBoardLimits limits_;
   mutable ShortMutex mutex_;
-  // By their own id. Flat: of thousands of calls that are kept none is in the cache any more.
-  boost::unordered_flat_map<std::string_view, std::shared_ptr<ServedCall>,
-                            std::hash<std::string_view>>
-      calls_;
+  ById<std::shared_ptr<ServedCall>> running_;
+  ById<const Ended*> known_;                  // of those that have ended
   std::map<std::string, TenantCalls> ended_;  // by tenant
   std::size_t in_flight_ = 0;
 };

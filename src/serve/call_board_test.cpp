@@ -179,7 +179,46 @@ TEST(CallBoard, KnowsTheLastOfTwoCallsWithOneId) {
   EXPECT_EQ(board.find(id, "acme"), second);
   second->end({});
   board.ended(second, steady_clock::now());
-  EXPECT_EQ(board.find(id, "acme"), second);
+  const auto found = board.find(id, "acme");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->caller, "ed");
+  EXPECT_EQ(found->result()->json, second->result()->json);
+}
+
+TEST(CallBoard, ShowsWhatHasEndedAsItWas) {
+  CallBoard board;
+  const auto plain = board.begin("plain", "acme", "vera", "python");
+  plain->end(result_of("hello"));
+  board.ended(plain, steady_clock::now());
+  const auto found = board.find("plain", "acme");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->id, "plain");
+  EXPECT_EQ(found->tenant, "acme");
+  EXPECT_EQ(found->caller, "vera");
+  EXPECT_EQ(found->tool, "python");
+  EXPECT_EQ(found->result()->json, plain->result()->json);
+  EXPECT_EQ(found->memory(), plain->memory());
+  EXPECT_EQ(board.find("plain", "other"), nullptr);
+  EXPECT_TRUE(board.running().empty());
+  found->cancel();  // too late
+  EXPECT_FALSE(found->is_cancelled());
+  const auto reader = std::make_shared<Reader>();
+  EXPECT_TRUE(found->follow(reader, 0));
+  EXPECT_THAT(reader->pieces.at(0), HasSubstr("id: 1\nevent: result\ndata: {"));
+  EXPECT_TRUE(reader->closed);
+
+  // What was followed, and what left files, has more than its result.
+  const auto followed = board.begin("followed", "acme", "vera", "python");
+  followed->add_output("stdout", "x");
+  followed->end(result_of("x"));
+  board.ended(followed, steady_clock::now());
+  EXPECT_EQ(board.find("followed", "acme"), followed);
+  const auto left = board.begin("left", "acme", "vera", "python");
+  CallResult result;
+  result.collected["a.txt"] = "a";
+  left->end(result);
+  board.ended(left, steady_clock::now());
+  EXPECT_EQ(board.find("left", "acme")->result()->collected.at("a.txt"), "a");
 }
 
 TEST(CallBoard, ForgetsTheOldestOfATenantAndNobodyElses) {
