@@ -50,7 +50,7 @@ def _sallyport():
     modules = sys.modules
 
     def parse(data):
-        at = 0
+        at = 4
 
         def number():
             nonlocal at
@@ -68,13 +68,26 @@ def _sallyport():
 
         return words(), words()
 
-    def prepare(command, environment):
-        os.environ.clear()
-        for pair in environment:
+    def listed_environment():
+        return [name + b"=" + value for name, value in os.environb.items()]
+
+    # What this process has already, and an order begins with. To set it anew takes longer than most of what follows.
+    inherited = []
+
+    def set_environment(environment):
+        if environment[: len(inherited)] == inherited:
+            more = environment[len(inherited) :]
+        else:
+            os.environ.clear()
+            more = environment
+        for pair in more:
             name, _, value = pair.partition(b"=")
             os.environb[name] = value
-        if "time" in modules:
-            modules["time"].tzset()
+        if more:
+            time.tzset()
+
+    def prepare(command, environment):
+        set_environment(environment)
         command = [os.fsdecode(word) for word in command]
         sys.argv[:] = command
         sys.orig_argv[1:] = ["-B"] + command
@@ -125,7 +138,7 @@ def _sallyport():
                 name, text = "<string>", os.fsencode(command[1])
             else:
                 name = command[0]
-                with open(name, "rb") as file:
+                with open(name, "rb", 0) as file:
                     text = file.read()
             exec(compile(text, name, "exec", dont_inherit=True), main.__dict__)
             return 0
@@ -181,15 +194,19 @@ def _sallyport():
         def listed(words):
             return b"".join([len(words).to_bytes(4, "little")] + [len(w).to_bytes(4, "little") + w for w in words])
 
-        environment = [name + b"=" + value for name, value in os.environb.items()]
+        environment = listed_environment()
         run(*prepare([b"/dev/null"], environment))
-        run(*prepare(*parse(listed([b"-c", script]) + listed(environment))))
+        run(*prepare(*parse(bytes(4) + listed([b"-c", script]) + listed(environment))))
         if atexit._ncallbacks() == 0:
             atexit._run_exitfuncs()
         clean(len(modules), 0)
         return os._exit, os.close  # looked up, as at the end
 
     rehearse(sample)
+    # Of the environment, what every order begins with, in its order. The rest was for the start.
+    usual = [(name, os.environb[name]) for name in (b"PATH", b"HOME", b"LANG") if name in os.environb]
+    os.environ.clear()
+    os.environb.update(usual)
     handlers = [(n, _signal.getsignal(n)) for n in range(1, _signal.NSIG)]
     handlers = [(n, h) for n, h in handlers if h is not None and h != _signal.SIG_DFL]
     sys.stdout.flush()
@@ -214,21 +231,23 @@ def _sallyport():
         modules["tempfile"]._name_sequence = None
     if "uuid" in modules:
         modules["uuid"]._node = modules["uuid"]._last_timestamp = None
+    inherited += listed_environment()
+    time.tzset()
     if rehearses:
         rehearse(b"def f(n):\n    return f'{n + 1} %s' % [n]\nprint(f(1)[:0], end='')\n")
     known = len(modules)
     os.write(order, b"R")
 
-    def read(size):
-        data = b""
-        while len(data) < size:
-            piece = os.read(order, size - len(data))
-            if not piece:
-                os._exit(1)
-            data += piece
-        return data
-
-    words = parse(read(int.from_bytes(read(4), "little")))
+    # It mostly comes at once, behind the four bytes of its size.
+    data, size = b"", 4
+    while len(data) < size:
+        piece = os.read(order, 4096)
+        if not piece:
+            os._exit(1)
+        data += piece
+        if len(data) >= 4:
+            size = 4 + int.from_bytes(data[:4], "little")
+    words = parse(data)
     os.close(order)
     code = run(*prepare(*words))
     try:

@@ -78,5 +78,64 @@ TEST_F(PythonTemplates, HaveNoImageWhenAModuleOnlySaysThatItWaits) {
   EXPECT_FALSE(take_image(liar.pid(), "copy", ByteSize{256 << 20}));
 }
 
+std::string listed(const std::vector<std::string>& words) {
+  const auto number = [](std::size_t value) {
+    const auto bytes = static_cast<std::uint32_t>(value);
+    return std::string(reinterpret_cast<const char*>(&bytes), sizeof(bytes));
+  };
+  std::string text = number(words.size());
+  for (const std::string& word : words)
+    text += number(word.size()) + word;
+  return text;
+}
+
+// What a script finds in os.environ, and a program that it becomes in its environment.
+std::string environment_after(const std::vector<std::string>& order) {
+  int ends[2];
+  EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd read_end(ends[0]);
+  Fd write_end(ends[1]);
+  const std::string content =
+      listed({"-c",
+              "import os\nfor i in os.environ.items(): print('%s=%s' % i, flush=True)\n"
+              "os.execv('/usr/bin/env', ['env'])"}) +
+      listed(order);
+  const auto size = static_cast<std::uint32_t>(content.size());
+  Child python({"/lib64/ld-linux-x86-64.so.2", "--argv0", "python3", "/usr/bin/python3", "-B", "-c",
+                std::string(python_program())},
+               {.environment = {"LANG=C.UTF-8", "OMP_NUM_THREADS=1", "PATH=/usr/bin", "HOME=/here"},
+                .output = write_end.get()});
+  write_end.reset();
+  EXPECT_EQ(python.hear(), "T");
+  python.say("c");
+  EXPECT_EQ(python.hear(), "R");
+  python.say(std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + content);
+  std::string found;
+  char text[4096];
+  for (ssize_t got; (got = ::read(read_end.get(), text, sizeof(text))) > 0;)
+    found.append(text, static_cast<std::size_t>(got));
+  return found;
+}
+
+std::string twice(const std::vector<std::string>& variables) {
+  std::string text;
+  for (int times = 0; times < 2; ++times)
+    for (const std::string& variable : variables)
+      text += variable + "\n";
+  return text;
+}
+
+TEST(PythonOrders, BringTheWholeEnvironmentWhateverTheTemplateHad) {
+  for (const std::vector<std::string>& order : std::vector<std::vector<std::string>>{
+           {"PATH=/usr/bin", "HOME=/here", "LANG=C.UTF-8"},
+           {"PATH=/usr/bin", "HOME=/here", "LANG=C.UTF-8", "MORE=1", "EMPTY="},
+           {"PATH=/usr/bin", "HOME=/there", "LANG=C.UTF-8", "MORE=1"},
+           {"LANG=C.UTF-8", "HOME=/here", "PATH=/usr/bin"},
+           {"PATH=/usr/bin", "HOME=/here"},
+           {"LONG=" + std::string(20'000, 'x')},
+           {}})
+    EXPECT_EQ(environment_after(order), twice(order));
+}
+
 }  // namespace
 }  // namespace sallyport
