@@ -92,8 +92,8 @@ class Boundary {
   void run_begun(std::span<TogetherCall* const> calls);
   // Whether a call of that tool runs on the thread that makes it.
   [[nodiscard]] bool is_inline(const std::string& tool) const;
-  // Whether the function of a call that passed the gates has been so quick so far that a thread may
-  // run it which others wait for.
+  // Whether the function of a call that passed the gates, and the disk of the records, have been so
+  // quick so far that a thread may take it further which others wait for.
   [[nodiscard]] bool is_quick(const TogetherCall& call) const;
 
   // The answer to a call that a door cannot let in: recorded, and counted like any other refusal.

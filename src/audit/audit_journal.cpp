@@ -57,6 +57,7 @@ class AuditJournal final : public Journal {
   }
 
   Result<std::string> writer() override { return writers_.own(); }
+  bool is_quick() const override { return pace_.is_quick(); }
 
   void tick() override {
     for (StreamWriter* each : all())
@@ -134,7 +135,7 @@ class AuditJournal final : public Journal {
     if (found.writer == nullptr) {
       found.name = name;
       found.writer = std::make_unique<StreamWriter>(
-          StreamWriter::Shared{directory_.get(), options_, key_, writers_}, name);
+          StreamWriter::Shared{directory_.get(), options_, key_, writers_, pace_}, name);
     }
     return found;
   }
@@ -151,6 +152,7 @@ class AuditJournal final : public Journal {
   AuditOptions options_;
   SigningKey key_;
   WriterLock writers_;
+  Pace pace_{{.usual_ns = 30'000, .most_ns = 20'000'000, .proof = 64}};
   std::mutex listing_, mutex_;
   std::map<std::string, Stream> streams_;
 };

@@ -30,6 +30,9 @@ class Journal {
       std::span<const DraftRecord* const> records) = 0;
   // This process, as long as it lives: intents without an outcome whose writer is gone are ended.
   [[nodiscard]] virtual Result<std::string> writer() = 0;
+  // Whether what is written has been durable at once so far: a thread that must not be held up may
+  // write then.
+  [[nodiscard]] virtual bool is_quick() const { return true; }
   // To be called every second or so by a process that lives long: makes the checkpoints that time
   // asks for, and gives calls of writers that died their outcome. May take as long as a write.
   virtual void tick() {}

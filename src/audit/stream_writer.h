@@ -13,6 +13,7 @@
 #include "audit/stream_state.h"
 #include "audit/writer_lock.h"
 #include "base/kept_lock.h"
+#include "base/pace.h"
 
 namespace sallyport {
 
@@ -24,6 +25,7 @@ class StreamWriter {
     const AuditOptions& options;
     const SigningKey& key;
     WriterLock& writers;
+    Pace& pace;  // of the disk
   };
   StreamWriter(const Shared& shared, std::string name);
 
@@ -48,6 +50,8 @@ class StreamWriter {
     std::condition_variable wake = {};
   };
   [[nodiscard]] Result<void> wait_for(Waiting& own);
+  // Until it is done or leads. The lock is held before and after.
+  void wait_for_leader(Waiting& own, std::unique_lock<std::mutex>& lock) const;
   [[nodiscard]] Result<void> commit(std::span<Waiting* const> batch);
   void keep_outcomes(std::span<Waiting* const> batch);
 

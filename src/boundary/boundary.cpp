@@ -352,7 +352,7 @@ bool Boundary::is_inline(const std::string& tool) const {
 
 bool Boundary::is_quick(const TogetherCall& call) const {
   const RegisteredFunction* const function = call.trip->passage.function;
-  return function != nullptr && function->pace->is_quick();
+  return function != nullptr && function->pace->is_quick() && state_->journal->is_quick();
 }
 
 // In the order of `outcomes` and then `intents`.

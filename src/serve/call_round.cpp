@@ -36,6 +36,8 @@ void pass_gates(PendingCall& call) {
   call.service.boundary.pass_gates(call.made);
 }
 
+// A disk that takes its time leaves calls to the lanes, too: while it writes, they gather the next
+// calls of all threads.
 bool is_quick(const PendingCall& call) {
   return call.made.trip != nullptr && call.service.boundary.is_quick(call.made);
 }
@@ -55,11 +57,10 @@ std::vector<Call> take_next() {
   const PendingCall& first = *all.front().call;
   const bool one_tenant = std::ranges::all_of(
       all, [&](const Gathered& each) { return each.call->tenant == first.tenant; });
-  const bool here = one_tenant && first.service.disk_pace.is_quick();
   std::vector<CallLanes::Arrival> slow;
   next.reserve(std::min(all.size(), kTogether));
   for (auto& [bytes, call] : all) {
-    if (!here || !is_quick(*call)) {
+    if (!one_tenant || !is_quick(*call)) {
       std::string tenant = call->tenant;
       slow.push_back({.tenant = std::move(tenant), .bytes = bytes, .call = std::move(call)});
     } else if (next.size() < kTogether) {

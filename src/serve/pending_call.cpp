@@ -170,10 +170,7 @@ void end_and_begin(std::vector<std::shared_ptr<PendingCall>> ran,
     going.push_back(&call->made);
   }
   if (ran.empty() && going.empty()) return;
-  Service& service = (ran.empty() ? next : ran).front()->service;
-  const std::int64_t begin = monotonic_ns();
-  service.boundary.end_and_begin(done, going);
-  service.disk_pace.took(monotonic_ns() - begin);
+  (ran.empty() ? next : ran).front()->service.boundary.end_and_begin(done, going);
   const AnswersTogether at_once;
   for (auto& call : ran)
     answer(std::move(call));

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "access/keys.h"
-#include "base/pace.h"
 #include "launch/cell_pool.h"
 #include "sallyport/boundary.h"
 #include "serve/call_board.h"
@@ -31,9 +30,6 @@ struct Service {
   std::atomic<bool>& ready;               // false: draining
   std::function<std::optional<PoolStatus>()> pool = {};  // of the launcher; nothing: not known
   Traces* traces = nullptr;                              // none: nobody collects them
-  // Of recording calls that are done at once. A disk that takes its time leaves it to the lanes:
-  // while it writes, they gather the next calls of all threads.
-  Pace disk_pace{{.usual_ns = 100'000, .most_ns = 20'000'000, .proof = 64}};
   CallLanes lanes{queue, {.end_and_begin = end_and_begin, .run = run_begun}};
 };
 
