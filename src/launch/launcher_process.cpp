@@ -21,7 +21,6 @@
 
 #include "kernel/cgroup.h"
 #include "kernel/memory_file.h"
-#include "kernel/program_constants.h"
 #include "launch/pool_status.h"
 #include "launch/visitors.h"
 
@@ -630,9 +629,6 @@ int run_launcher(LauncherSettings settings) {
   Fd signals(::signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK));
   Fd events(::epoll_create1(EPOLL_CLOEXEC));
   if (!signals || !events || ::chdir("/") != 0) return 1;
-  // Supervisors, and the cells' inits, are copies of this process. Where it cannot be done, making
-  // one takes a little longer.
-  [[maybe_unused]] const auto shared = share_program_constants();
   // What a killed launcher left behind.
   sweep_cgroups();
   LauncherLoop(std::move(settings), std::move(signals), std::move(events)).run();
