@@ -2,6 +2,7 @@
 // door has a way round it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,6 +20,12 @@ namespace sallyport {
 struct LockedOut;  // src/access/ledger.h
 struct Passage;    // one call on its way through the gates: src/boundary/passage.h
 
+// Which inline functions a service may run on a thread that serves other connections too: those
+// that take no longer than `usual` on average, and have not taken longer than `most`. Zero: none.
+struct QuickFunctions {
+  std::chrono::microseconds usual{50}, most{10'000};
+};
+
 struct BoundaryOptions {
   // Where rates, lock-outs and records are kept, to be shared by every process that names the same
   // directory. Empty: in memory, for as long as the boundary lives, and without records.
@@ -35,6 +42,7 @@ struct BoundaryOptions {
   std::function<void(const std::string& tenant, const std::string& note)> on_checkpoint;
   // The socket of a launcher process that makes the cells. Empty: this process makes them.
   std::string launcher;
+  QuickFunctions quick = {};
 };
 
 // Records that calls wait for: how many, and since when the oldest.

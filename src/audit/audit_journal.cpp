@@ -152,7 +152,7 @@ class AuditJournal final : public Journal {
   AuditOptions options_;
   SigningKey key_;
   WriterLock writers_;
-  Pace pace_{{.usual_ns = 30'000, .most_ns = 20'000'000, .proof = 64}};
+  Pace pace_{options_.disk};
   std::mutex listing_, mutex_;
   std::map<std::string, Stream> streams_;
 };

@@ -12,6 +12,7 @@
 
 #include "audit/record_line.h"
 #include "base/json.h"
+#include "base/pace.h"
 #include "sallyport/error.h"
 
 namespace sallyport {
@@ -48,6 +49,8 @@ struct AuditOptions {
   std::string outside_file;
   // Gets each checkpoint, signed, on the thread of a writer: it must not wait for anything.
   std::function<void(const std::string& stream, const std::string& note)> on_checkpoint;
+  // What a disk is that is quick.
+  Pace::Bounds disk{.usual_ns = 30'000, .most_ns = 20'000'000, .proof = 64};
 };
 
 // Keeps nothing: for a boundary without a state directory.

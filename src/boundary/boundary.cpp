@@ -149,6 +149,7 @@ struct Boundary::State {
   std::unique_ptr<SharedEgress> egress;
   WriteWatch writes;
   std::vector<Function> functions;  // as they were added
+  QuickFunctions quick;
 
   mutable ShortMutex mutex;  // for the pointer only: what it points to does not change
   std::shared_ptr<InForce> policy;
@@ -218,6 +219,7 @@ Result<Boundary> Boundary::open(Policy policy, BoundaryOptions options) {
   const bool named = !options.program.empty();
   state->program = options.program.empty() ? own_program() : std::move(options.program);
   state->launcher = std::move(options.launcher);
+  state->quick = options.quick;
   // Another program would be started again, as itself.
   const bool is_ours = named || state->program.ends_with("/sallyport");
   state->egress = std::make_unique<SharedEgress>(is_ours ? state->program : std::string());
@@ -254,7 +256,7 @@ Result<void> Boundary::add(Function function) {
   const std::string name = function.name;
   if (now.functions.contains(name))
     return fail(Reason::argument, "there is a function " + quoted(name) + " already");
-  auto made = make_function_tool(now.policy.rules(), function);
+  auto made = make_function_tool(now.policy.rules(), function, state_->quick);
   if (!made) return std::unexpected(made.error());
   now.functions.emplace(name, std::move(*made));
   state_->functions.push_back(std::move(function));
@@ -264,7 +266,7 @@ Result<void> Boundary::add(Function function) {
 Result<void> Boundary::replace(Policy policy) {
   auto next = std::make_shared<InForce>(std::move(policy));
   for (const Function& function : state_->functions) {
-    auto made = make_function_tool(next->policy.rules(), function);
+    auto made = make_function_tool(next->policy.rules(), function, state_->quick);
     if (!made) return std::unexpected(made.error());
     next->functions.emplace(function.name, std::move(*made));
   }

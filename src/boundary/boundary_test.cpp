@@ -572,38 +572,33 @@ tools: { say: { tier: inline, needs: [go], concurrency: 1, rate: 1/h } }
 }
 
 TEST(Boundary, KnowsWhichFunctionsHaveBeenQuick) {
-  Boundary boundary = open(R"(
+  using std::chrono_literals::operator""h;
+  // Whether it is, after so many calls.
+  const auto is_quick = [](QuickFunctions quick, int calls) {
+    Boundary boundary = open(R"(
 version: 1
 roles: { agent: { permissions: [go] } }
 callers: { ann: { role: agent } }
 defaults: { rate: 1000000/s }
-tools: { say: { tier: inline, needs: [go] }, wait: { tier: inline, needs: [go] } }
-)");
-  add(boundary, echo("say", {}));
-  add(boundary, {.name = "wait", .body = [](const json::object&) -> Result<json::value> {
-                   std::this_thread::sleep_for(std::chrono::milliseconds{1});
-                   return nullptr;
-                 }});
-  const auto is_quick = [&](const std::string& tool) {
-    TogetherCall call{.request = request("ann", tool)};
-    boundary.pass_gates(call);
-    const bool quick = boundary.is_quick(call);
-    boundary.give_up(call);
-    return quick;
-  };
-  EXPECT_FALSE(is_quick("say"));
-  for (int i = 0; i < 100; ++i)
-    EXPECT_EQ(boundary.call(request("ann", "wait")).status, Status::success);
-  EXPECT_FALSE(is_quick("wait"));
-  const auto say = [&] {
-    for (int i = 0; i < 100; ++i)
+tools: { say: { tier: inline, needs: [go] } }
+)",
+                             {.quick = quick});
+    add(boundary, {.name = "say", .body = [](const json::object&) -> Result<json::value> {
+                     std::this_thread::sleep_for(std::chrono::microseconds{10});
+                     return nullptr;
+                   }});
+    for (int i = 0; i < calls; ++i)
       EXPECT_EQ(boundary.call(request("ann", "say")).status, Status::success);
+    TogetherCall call{.request = request("ann", "say")};
+    boundary.pass_gates(call);
+    const bool quick_now = boundary.is_quick(call);
+    boundary.give_up(call);
+    return quick_now;
   };
-  say();
-  // On a busy machine even nothing can take long now and then.
-  for (int tries = 0; !is_quick("say") && tries < 100; ++tries)
-    say();
-  EXPECT_TRUE(is_quick("say"));
+  EXPECT_FALSE(is_quick({.usual = 1h, .most = 1h}, 63));
+  EXPECT_TRUE(is_quick({.usual = 1h, .most = 1h}, 64));
+  EXPECT_FALSE(is_quick({.usual = {}, .most = 1h}, 64));
+  EXPECT_FALSE(is_quick({.usual = 1h, .most = {}}, 64));
 }
 
 TEST(Boundary, IsSafeToCallFromManyThreads) {

@@ -17,6 +17,7 @@ namespace sallyport {
 namespace {
 
 constexpr int kMostWorkers = 64;
+constexpr std::uint32_t kProof = 64;  // times that a function has to be quick
 std::atomic<int> workers = 0;
 
 std::int64_t thread_cpu_ns() {
@@ -83,7 +84,7 @@ Answer measured(const RegisteredFunction& function, const json::object& argument
   const auto [took, used] = cpu.stop();
   answer.cpu_us = static_cast<std::uint64_t>(used / 1000);
   answer.wall_us = took / 1000;
-  function.pace->took(took);
+  if (function.pace) function.pace->took(took);
   return answer;
 }
 
@@ -160,10 +161,15 @@ Pass run_function(Passage& passage) {
   return {};
 }
 
-Result<RegisteredFunction> make_function_tool(const Rules& rules, Function function) {
+Result<RegisteredFunction> make_function_tool(const Rules& rules, Function function,
+                                              const QuickFunctions& quick) {
   const std::string rule = "tools." + function.name;
   if (!function.body) return fail(Reason::argument, rule + ": the function has no body");
   RegisteredFunction registered;
+  registered.pace =
+      std::make_shared<Pace>(Pace::Bounds{.usual_ns = std::chrono::nanoseconds(quick.usual).count(),
+                                          .most_ns = std::chrono::nanoseconds(quick.most).count(),
+                                          .proof = kProof});
   registered.body = std::move(function.body);
   auto args = compile_arguments(function.args, rule + ".args");
   if (!args) return fail(Reason::argument, to_text(args.error().front()));

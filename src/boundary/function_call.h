@@ -12,6 +12,7 @@ namespace sallyport {
 
 // A function as a tool of the policy: with the rules of its entry in the file, if it has one, or
 // else the defaults.
-[[nodiscard]] Result<RegisteredFunction> make_function_tool(const Rules& rules, Function function);
+[[nodiscard]] Result<RegisteredFunction> make_function_tool(const Rules& rules, Function function,
+                                                            const QuickFunctions& quick);
 
 }  // namespace sallyport

@@ -27,9 +27,8 @@ struct RegisteredFunction {
   Tool tool;
   std::vector<Argument> args;  // as it was registered; the tool's own may come from the file
   std::function<Result<json::value>(const json::object&)> body;
-  // What it takes when it runs inline.
-  std::shared_ptr<Pace> pace =
-      std::make_shared<Pace>(Pace::Bounds{.usual_ns = 50'000, .most_ns = 10'000'000, .proof = 64});
+  // What it takes when it runs inline; null on a thread of its own, where it holds up nobody.
+  std::shared_ptr<Pace> pace;
 };
 
 using Functions = std::map<std::string, RegisteredFunction, std::less<>>;

@@ -40,7 +40,7 @@ Sys<void> die_with_launcher(Launch& launch) {
 
 Sys<void> new_session(Launch&) {
   if (::setsid() < 0) return sys_fail("setsid");
-  if (!give_up_precedence()) return sys_fail("setpriority");
+  if (!give_up_precedence()) return sys_fail("setpriority", "nice 0");
   ::umask(0);  // modes below are meant as written; the tool gets 022
   return {};
 }

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 
 #include "base/fd.h"
@@ -56,7 +57,10 @@ bool take_precedence() noexcept {
 }
 
 bool give_up_precedence() noexcept {
-  return ::getpriority(PRIO_PROCESS, 0) != kPrecedence || ::setpriority(PRIO_PROCESS, 0, 0) == 0;
+  errno = 0;  // -1 is a nice value, too
+  const int now = ::getpriority(PRIO_PROCESS, 0);
+  if (errno != 0) return false;
+  return now != kPrecedence || ::setpriority(PRIO_PROCESS, 0, 0) == 0;
 }
 
 }  // namespace sallyport

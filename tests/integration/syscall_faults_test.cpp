@@ -158,7 +158,7 @@ class Tracer {
     tracees_.insert(child);
     // What the launcher starts later are threads of its own.
     if (parent == launcher_ && makes_cell_ && init_ == 0) watched_.insert(init_ = child);
-    if (parent == init_) watched_.insert(child);  // until it becomes the tool
+    if (parent == init_) watched_.insert(runner_ = child);  // until it becomes the tool
     if (unannounced_.erase(child) != 0) go_on(child);
   }
 
@@ -176,7 +176,8 @@ class Tracer {
       }
       traced_.calls[call->second].failed = static_cast<long long>(registers.rax) < 0;
       under_way_.erase(call);
-    } else if (!tool_runs_) {
+    } else if (!tool_runs_ && (pid != init_ || runner_ == 0)) {
+      // Init goes on when its child has become the tool, perhaps before we hear of that.
       under_way_[pid] = traced_.calls.size();
       if (fault_ && traced_.calls.size() == fault_->call) {
         failing_ = pid;
@@ -203,7 +204,7 @@ class Tracer {
 
   const std::optional<Fault> fault_;
   Traced traced_;
-  pid_t launcher_ = 0, init_ = 0, failing_ = 0;
+  pid_t launcher_ = 0, init_ = 0, runner_ = 0, failing_ = 0;
   bool makes_cell_ = false, tool_runs_ = false;
   std::set<pid_t> tracees_, watched_, unannounced_;
   std::map<pid_t, std::size_t> under_way_;  // which call a tracee is in
