@@ -88,8 +88,9 @@ void go_on() {
 void go_round() {
   hand.goes_on = false;
   // What came while others passed the gates comes along. The fewer rounds there are, the less often
-  // clients are woken, too.
-  if (hand.gathered.size() > hand.seen && hand.gathered.size() < kTogether) {
+  // clients are woken, too. A lane has its own ways to wait for others.
+  if (hand.gathered.size() > hand.seen && hand.gathered.size() < kTogether &&
+      is_quick(*hand.gathered.front().call)) {
     hand.seen = hand.gathered.size();
     return go_on();
   }
