@@ -1,6 +1,7 @@
 #include "warm/hot_files.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "base/fd.h"
+#include "kernel/syscalls.h"
 
 namespace sallyport {
 namespace {
@@ -40,8 +42,12 @@ bool may_execute_images() {
 // file that the image means, or too short.
 std::optional<std::string> read_part(const ImageFile& file, const ImageSegment& segment,
                                      pid_t process) {
-  const std::string path = "/proc/" + std::to_string(process) + "/root" + file.path;
-  const Fd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const std::string place = "/proc/" + std::to_string(process) + "/root";
+  const Fd root(::open(place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  // A symlink in there leads nowhere else: it is no name of the host's.
+  const Fd opened(sys::openat2(root.get(), file.path,
+                               O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                               RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS));
   struct stat status{};
   if (!opened || ::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode))
     return std::nullopt;
