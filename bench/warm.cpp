@@ -21,6 +21,7 @@
 #include "warm_contest.h"
 #include "warm_floor.h"
 #include "warm_host.h"
+#include "warm_records.h"
 #include "warm_report.h"
 
 namespace {
@@ -55,8 +56,9 @@ json::object latency(const Words& words) {
   for (const Kind kind : {Kind::python, Kind::numpy, Kind::command, Kind::node}) {
     std::fprintf(stderr, "  %s\n", title_of(kind));
     const unsigned turns = kind == Kind::node ? kNodeTurns : kOurTurns;
-    all[name_of(kind)] =
-        take_turns(field(service, words.at(1), kind, turns, true), number(words.at(2)));
+    std::vector<Contestant> contestants = field(service, words.at(1), kind, turns, true);
+    if (kind != Kind::node) contestants.push_back(floor_with_records(kind, words.at(1)));
+    all[name_of(kind)] = take_turns(contestants, number(words.at(2)));
   }
   return all;
 }
