@@ -334,6 +334,7 @@ void Boundary::end_and_begin(std::span<TogetherCall* const> ran,
       pass_gates(*call);
     else
       call->trip->passage.stage_begin = now;  // it has waited since, which is no stage of its own
+    if (call->trip->goes_on) ask_ahead(call->trip->passage);
   }
   record(trips_of(ran), trips_of(next));
   for (TogetherCall* call : ran)

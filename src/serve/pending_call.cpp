@@ -151,8 +151,14 @@ void run_call(const std::shared_ptr<PendingCall>& call) {
   TogetherCall& made = call->made;
   made.streams.cancel = call->served->cancel_descriptor();
   Boundary& boundary = call->service.boundary;
-  finish(call, call->streaming ? run_streaming(boundary, *call->served, made.request)
-                               : boundary.call(made.request, made.streams));
+  if (call->streaming) return finish(call, run_streaming(boundary, *call->served, made.request));
+  TogetherCall* const one[] = {&made};
+  boundary.end_and_begin({}, one);
+  boundary.run_begun(one);
+  boundary.end_and_begin(one, {});
+  // What is left of its cell goes after the answer is on its way: its end takes a processor.
+  const auto left = std::exchange(made.trip, nullptr);
+  answer(call);
 }
 
 void end_and_begin(std::vector<std::shared_ptr<PendingCall>> ran,
