@@ -4,6 +4,9 @@
 
 #include <random>
 
+#include "audit/record_builder.h"
+#include "base/text.h"
+
 namespace sallyport {
 namespace {
 
@@ -32,6 +35,32 @@ TEST(RecordLine, IsCanonicalAndReadBackWhateverItHolds) {
     EXPECT_EQ(view->prev, sha256_hex("x"));
     EXPECT_EQ(view->record, "intent");
     EXPECT_EQ(view->caller, escaped(text));
+  }
+}
+
+// A text that ends within a character must not take the quote behind it along.
+TEST(RecordLine, HasOtherBytesInThePlaceOfThoseThatAreNotUtf8) {
+  const std::string cut = std::string(255, 'x') + "\xc3";
+  for (const std::string& text : {std::string("\xff"), std::string("\xe2\x82"), cut}) {
+    RecordBuilder record;
+    record.text("call_id", "1");
+    record.text("caller", text);
+    record.text("record", "outcome");
+    record.text("tenant", "acme");
+    record.text("tool", text + "\"");
+    const auto draft = record.finish();
+    ASSERT_TRUE(draft) << draft.error().message;
+    EXPECT_TRUE(draft->is_outcome());
+    EXPECT_EQ(draft->view().tenant, "acme");
+    std::string line;
+    draft->append_line(line, 7, sha256("x"));
+    const auto value = parse_json(line);
+    ASSERT_TRUE(value) << line;
+    EXPECT_EQ(canonical_json(*value), line);
+    EXPECT_EQ(value->at("caller").as_string(), to_utf8(text));
+    EXPECT_EQ(value->at("tool").as_string(), to_utf8(text) + "\"");
+    EXPECT_EQ(value->at("seq"), 7);
+    EXPECT_EQ(value->at("prev").as_string(), sha256_hex("x"));
   }
 }
 

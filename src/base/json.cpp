@@ -80,7 +80,8 @@ struct IgnoreAll {
 
 // Builds the value, and counts the keys that the text has.
 struct ValueReader : IgnoreAll {
-  json::value_stack values;
+  unsigned char room[512];  // for the values of small texts, until they are whole
+  json::value_stack values{{}, room, sizeof(room)};
   std::size_t keys = 0;
   Refusal refusal = Refusal::none;
 

@@ -39,46 +39,59 @@ std::strong_ordering compare_with_double(Wide a, double b) {
   return b < whole ? std::strong_ordering::greater : std::strong_ordering::equal;
 }
 
+// Which texts are written as they are: those where nothing is escaped, or those of ASCII alone.
+enum class Plain { unescaped, ascii };
+
 // Whether none of the next eight bytes is escaped: a control character, a quote or a backslash.
 constexpr std::size_t kWord = sizeof(std::uint64_t);
+template <Plain plain>
 bool is_plain_word(const char* text) {
   constexpr std::uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
+  constexpr std::uint64_t kRefused = plain == Plain::ascii ? kHigh : 0;
   std::uint64_t word = 0;
   std::memcpy(&word, text, kWord);
   // The high bit of every byte that is below `least`, if it is ASCII; others may be set beside it.
   const auto below = [](std::uint64_t bytes, std::uint64_t least) {
     return (bytes - kOnes * least) & ~bytes & kHigh;
   };
-  return (below(word, 0x20) | below(word ^ kOnes * '"', 1) | below(word ^ kOnes * '\\', 1)) == 0;
+  return (below(word, 0x20) | below(word ^ kOnes * '"', 1) | below(word ^ kOnes * '\\', 1) |
+          (word & kRefused)) == 0;
 }
 
+template <Plain plain>
 bool is_plain(std::string_view text) {
   if (text.size() >= kWord) {
     for (std::size_t i = 0; text.size() - i >= kWord; i += kWord)
-      if (!is_plain_word(text.data() + i)) return false;
+      if (!is_plain_word<plain>(text.data() + i)) return false;
     // The rest, together with some that have been looked at.
-    return is_plain_word(text.data() + text.size() - kWord);
+    return is_plain_word<plain>(text.data() + text.size() - kWord);
   }
-  return std::ranges::none_of(
-      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; });
+  return std::ranges::none_of(text, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || c == '"' || c == '\\' || (plain == Plain::ascii && byte >= 0x80);
+  });
 }
 
-// Writes a text with its quotes; `escape` writes a control character.
+// Writes a text with its quotes, if it is plain.
+template <Plain plain>
+bool append_plain(std::string& out, std::string_view text) {
+  if (!is_plain<plain>(text)) return false;
+  const std::size_t at = out.size(), end = at + text.size() + 2;
+  out.resize_and_overwrite(end, [&](char* bytes, std::size_t) {
+    bytes[at] = bytes[end - 1] = '"';
+    text.copy(bytes + at + 1, text.size());
+    return end;
+  });
+  return true;
+}
+
+// Writes any text with its quotes; `escape` writes a control character.
 template <class Escape>
 void append_escaped(std::string& out, std::string_view text, Escape escape) {
-  if (is_plain(text)) {  // nearly always
-    const std::size_t at = out.size(), end = at + text.size() + 2;
-    out.resize_and_overwrite(end, [&](char* bytes, std::size_t) {
-      bytes[at] = bytes[end - 1] = '"';
-      text.copy(bytes + at + 1, text.size());
-      return end;
-    });
-    return;
-  }
   out.push_back('"');
   std::size_t begin = 0;  // of what has not been written yet
   for (std::size_t i = 0; i < text.size();) {
-    if (text.size() - i >= kWord && is_plain_word(text.data() + i)) {
+    if (text.size() - i >= kWord && is_plain_word<Plain::unescaped>(text.data() + i)) {
       i += kWord;
       continue;
     }
@@ -123,10 +136,12 @@ std::size_t hash_text(json::string_view text) {
 }  // namespace
 
 void append_canonical_text(std::string& out, std::string_view text) {
+  if (append_plain<Plain::unescaped>(out, text)) return;  // nearly always
   append_escaped(out, text, [](std::string& to, char c) { append_code(to, c); });
 }
 
 void append_json_text(std::string& out, std::string_view text) {
+  if (append_plain<Plain::ascii>(out, text)) return;  // nearly always
   const auto append = [&out](std::string_view valid) {
     append_escaped(out, valid, [](std::string& to, char c) {
       constexpr std::string_view kNamed = "\b\t\n\f\r", kNames = "btnfr";

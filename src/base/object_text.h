@@ -19,8 +19,11 @@ void append_json_text(std::string& out, std::string_view text);
 template <std::integral Number>
   requires(!std::same_as<Number, bool>)
 void append_json_number(std::string& out, Number number) {
-  char digits[24];
-  out.append(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
+  constexpr std::size_t kLongest = 24;
+  const std::size_t at = out.size();
+  out.resize_and_overwrite(at + kLongest, [=](char* bytes, std::size_t end) {
+    return static_cast<std::size_t>(std::to_chars(bytes + at, bytes + end, number).ptr - bytes);
+  });
 }
 
 class ObjectText {

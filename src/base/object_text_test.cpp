@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 namespace sallyport {
@@ -49,10 +50,35 @@ TEST(JsonText, IsWhatTheSerializerWritesForEveryByteAtEveryPlace) {
     }
 }
 
+TEST(JsonText, IsWhatTheSerializerWritesForOtherCharactersAtEveryPlace) {
+  for (const std::string_view other : {"\u00fc", "\u20ac", "\U0001F600"})
+    for (const std::string_view beside : {"x", "\"", "\\", "\n"})
+      for (std::size_t place = 0; place < 20; ++place) {
+        const std::string text = std::string(place, 'x').append(other).append(beside);
+        std::string out;
+        append_json_text(out, text);
+        EXPECT_EQ(out, json::serialize(json::value(text))) << text;
+      }
+}
+
 TEST(JsonText, ReplacesWhatIsNotUtf8) {
   std::string out;
   append_json_text(out, "a\xff\"b");
   EXPECT_EQ(out, "\"a\xEF\xBF\xBD\\\"b\"");
+  out.clear();
+  append_json_text(out, "\xff");
+  EXPECT_EQ(out, "\"\xEF\xBF\xBD\"");
+}
+
+TEST(JsonNumber, IsAppendedToWhateverIsThere) {
+  for (std::size_t size = 0; size < 64; ++size) {
+    std::string out(size, 'x');
+    out.shrink_to_fit();
+    append_json_number(out, std::numeric_limits<std::int64_t>::min());
+    append_json_number(out, 0U);
+    append_json_number(out, std::numeric_limits<std::uint64_t>::max());
+    EXPECT_EQ(out, std::string(size, 'x') + "-9223372036854775808018446744073709551615");
+  }
 }
 
 }  // namespace

@@ -20,13 +20,9 @@ std::string name(std::string_view text) {
   return to_utf8(text.substr(0, kLongestName));
 }
 
-// The same, mostly without a copy.
+// The same; what is not UTF-8 is replaced in the whole record.
 void add_name(RecordBuilder& record, JsonKey key, std::string_view text) {
-  text = text.substr(0, kLongestName);
-  if (is_utf8(text))
-    record.text(key, text);
-  else
-    record.text(key, to_utf8(text));
+  record.text(key, text.substr(0, kLongestName));
 }
 
 void add_if_any(RecordBuilder& record, JsonKey key, std::string_view value) {
@@ -116,28 +112,31 @@ void add_usage(const Usage& usage, RecordBuilder& record) {
 
 // Of all that goes back to the caller, whole.
 Sha256Text output_digest(const CallResult& result) {
-  std::string all = std::to_string(result.output.size()) + " " +
-                    std::to_string(result.error.size()) + "\n" + result.output + result.error;
-  if (result.data) all += canonical_json(*result.data);
+  std::string all = std::to_string(result.output.size());
+  all.append(" ").append(std::to_string(result.error.size())).append("\n");
+  all.append(result.output).append(result.error);
+  if (result.data) append_canonical_json(all, *result.data);
   return Sha256Text(sha256(all));
 }
 
 void add_artifacts(const CallResult& result, RecordBuilder& record) {
+  if (result.artifacts.empty()) return;
   json::array artifacts;
   for (const Artifact& artifact : result.artifacts) {
     if (artifacts.size() == kMostFindings) break;
     artifacts.push_back(json::object{{"name", name(artifact.name)}, {"size", artifact.size}});
   }
-  if (!artifacts.empty()) record.value("artifacts", artifacts);
+  record.value("artifacts", artifacts);
 }
 
 void add_findings(const CallResult& result, RecordBuilder& record) {
+  if (result.findings.empty()) return;
   json::array findings;
   for (const Finding& finding : result.findings) {
     if (findings.size() == kMostFindings) break;
     findings.push_back(json::object{{"kind", finding.kind}, {"path", name(finding.path)}});
   }
-  if (!findings.empty()) record.value("findings", findings);
+  record.value("findings", findings);
 }
 
 // A call that asked nothing of the network has no such list; one that did says what nobody saw.
@@ -154,17 +153,19 @@ void add_network(const Passage& passage, RecordBuilder& record) {
 }
 
 void add_layers(const CallResult& result, RecordBuilder& record) {
+  if (result.layers.empty()) return;
   json::object layers;
   for (const Layer& layer : result.layers)
     layers[layer.name] = layer.value;
-  if (!layers.empty()) record.value("layers", layers);
+  record.value("layers", layers);
 }
 
 void add_refused_syscalls(const CallResult& result, RecordBuilder& record) {
+  if (result.refused_syscalls.empty()) return;
   json::object refused;
   for (const auto& [call, count] : result.refused_syscalls)
     refused[call] = count;
-  if (!refused.empty()) record.value("refused_syscalls", refused);
+  record.value("refused_syscalls", refused);
 }
 
 void add_stages(const Passage& passage, RecordBuilder& record) {
