@@ -368,14 +368,20 @@ std::vector<Result<void>> Boundary::State::write(std::span<CallTrip* const> outc
     std::vector<const DraftRecord*> drafts;
     std::vector<std::pair<std::size_t, Error>> refused;  // that cannot be written at all
     drafts.reserve(count);
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      if (auto draft = outcome_record(outcomes[i]->passage, std::move(outcomes[i]->record)))
-        drafts.push_back(&(outcomes[i]->record = std::move(*draft)));
+    const auto add = [&](CallTrip& trip, Result<DraftRecord> made) {
+      if (made)
+        drafts.push_back(&(trip.record = std::move(*made)));
       else
-        refused.emplace_back(i, std::move(draft.error()));
+        refused.emplace_back(drafts.size() + refused.size(), std::move(made.error()));
+    };
+    for (CallTrip* trip : outcomes)
+      add(*trip, outcome_record(trip->passage, std::move(trip->record)));
+    if (!intents.empty()) {
+      const auto writer = journal->writer();
+      for (CallTrip* trip : intents)
+        add(*trip,
+            writer ? intent_record(trip->passage, *writer) : std::unexpected(writer.error()));
     }
-    for (const CallTrip* trip : intents)
-      drafts.push_back(&trip->record);
     auto results = journal->write_drafts(drafts);
     for (auto& [place, error] : refused)
       results.insert(results.begin() + static_cast<std::ptrdiff_t>(place),
@@ -386,17 +392,11 @@ std::vector<Result<void>> Boundary::State::write(std::span<CallTrip* const> outc
   }
 }
 
-// The gates, and what is to be recorded before the call runs. One that is stopped here is settled
-// here: what it held is free at once, and a denial counts for the next call.
+// The gates. One that is stopped here is settled here: what it held is free at once, and a denial
+// counts for the next call.
 void Boundary::begin(CallTrip& trip) {
   guard(trip.passage, [&] { go_in(trip); });
-  if (!trip.goes_on) return settle(trip);
-  const auto writer = state_->journal->writer();
-  auto intent = writer ? intent_record(trip.passage, *writer) : std::unexpected(writer.error());
-  if (intent)
-    trip.record = std::move(*intent);
-  else
-    stop_unrecorded(trip, intent.error());
+  if (!trip.goes_on) settle(trip);
 }
 
 void Boundary::stop_unrecorded(CallTrip& trip, const Error& error) {
@@ -414,6 +414,7 @@ void Boundary::record(std::span<CallTrip* const> ran, std::span<CallTrip* const>
   for (CallTrip* trip : next)
     if (trip->goes_on) going.push_back(trip);
   const auto written = state_->write(ran, going);
+  const std::int64_t now = monotonic_ns();
   for (std::size_t i = 0; i < ran.size(); ++i) {
     Passage& passage = ran[i]->passage;
     if (!written[i]) {
@@ -423,12 +424,12 @@ void Boundary::record(std::span<CallTrip* const> ran, std::span<CallTrip* const>
                          ", but its outcome cannot be recorded: " + error.message,
                      error.hint, ran[i]->ran ? Status::error : Status::blocked});
     }
-    passage.note("outcome");
+    passage.note("outcome", now);
     passage.result.stages = std::move(passage.stages);
   }
   for (std::size_t i = 0; i < going.size(); ++i) {
     if (const auto& intent = written[ran.size() + i]; intent)
-      going[i]->passage.note("intent");
+      going[i]->passage.note("intent", now);
     else
       stop_unrecorded(*going[i], intent.error());
   }

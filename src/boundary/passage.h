@@ -80,8 +80,7 @@ struct Passage {
   CallResult result;
 
   // Where the time goes: the stage that ends now has lasted since the last one ended.
-  void note(std::string_view stage) {
-    const std::int64_t now = monotonic_ns();
+  void note(std::string_view stage, std::int64_t now = monotonic_ns()) {
     stages.push_back({std::string(stage), (now - stage_begin) / 1000});
     stage_begin = now;
   }
