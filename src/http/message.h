@@ -2,6 +2,7 @@
 // every limit on what a client may send.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,11 +26,13 @@ struct HttpRequest {
   [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
+// Names and types are texts of the program; every answer is made with little memory of its own.
 struct HttpResponse {
   unsigned status = 200;
   std::string body;
-  std::string type = "application/json";
-  HttpHeaders headers = {};  // beside those that every answer has
+  std::string_view type = "application/json";
+  // Beside those that every answer has.
+  boost::container::small_vector<std::pair<std::string_view, std::string>, 2> headers = {};
 };
 
 // The decoded values of a query "a=1&b=2" in their order, '+' being a space. False: a broken

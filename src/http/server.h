@@ -109,7 +109,7 @@ class Responder {
 };
 
 // Answers that this thread gives while one of these lives go out when it ends: the thread that
-// sends them is woken once for all, and not for each. Those of its own connections go out at once;
+// sends them is woken once for all, and not for each. It sends those of its own connections itself;
 // so it must not live within a handler, but may in what a handler left for after_these_requests().
 class AnswersTogether {
  public:

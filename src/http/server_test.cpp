@@ -206,6 +206,45 @@ TEST(HttpServer, TakesManyAnswersAtOnce) {
   EXPECT_EQ(statuses.count(500), 1U);  // whoever was dropped
 }
 
+// Those of its own connections, too: first all are made, and then all go out.
+TEST(HttpServer, MakesAllAnswersOfAThreadBeforeItSendsOne) {
+  constexpr std::size_t kClients = 5;
+  std::vector<RawClient> clients;
+  std::vector<Responder> waiting;
+  std::vector<bool> early;  // whether somebody had an answer when the next one was made
+  TestServer server(
+      [&](const HttpRequest&, Responder responder) {
+        waiting.push_back(std::move(responder));
+        if (waiting.size() < kClients) return;
+        after_these_requests([&] {
+          const AnswersTogether at_once;
+          for (Responder& each : waiting)
+            each.send([&]() -> HttpResponse {
+              early.push_back(std::ranges::any_of(
+                  clients, [](RawClient& client) { return client.readable(1); }));
+              if (early.size() == 2) throw std::runtime_error("no");
+              return {.body = std::to_string(early.size())};
+            });
+          waiting.clear();
+        });
+      },
+      {.threads = 1});
+  for (std::size_t i = 0; i < kClients; ++i)
+    clients.emplace_back(server.port());
+  for (RawClient& client : clients)
+    client.send(kGet);
+  std::multiset<unsigned> statuses;
+  for (RawClient& client : clients)
+    statuses.insert(status_in(client.read_answer()));
+  EXPECT_EQ(statuses.count(200), kClients - 1);
+  EXPECT_EQ(statuses.count(500), 1U);
+  EXPECT_EQ(early, std::vector<bool>(kClients, false));
+  for (RawClient& client : clients)
+    client.send(kGet);  // and go on
+  for (RawClient& client : clients)
+    EXPECT_EQ(status_in(client.read_answer()), 200U);
+}
+
 TEST(HttpServer, HasAnswersMadeOnTheThreadOfTheConnection) {
   std::atomic<std::thread::id> handled, made;
   std::vector<std::jthread> threads;

@@ -106,7 +106,7 @@ void follow(Exchange& exchange, const std::shared_ptr<ServedCall>& call, std::ui
   const json::object begin{{"call_id", call->id}};
   auto stream =
       exchange.responder.stream({.body = "event: call\ndata: " + json::serialize(begin) + "\n\n",
-                                 .type = std::string(kEvents),
+                                 .type = kEvents,
                                  .headers = {{"Sallyport-Call-Id", call->id}}});
   // Whoever is one too many is cut off by the end of the stream.
   (void)call->follow(std::move(stream), after);
