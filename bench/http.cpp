@@ -1,7 +1,9 @@
 // What the boundary costs over HTTP: calls of a tool that does nothing, with key, policy, limits
-// and durable records, against the same server answering a constant. Interleaved, in one run, with
-// `wrk` at 32 connections. With each: the CPU time of the server for one request, and how much of
-// the machine was idle or used by others; with others at work, the rates say little.
+// and durable records, against the same server answering a constant. Beside them, the floor:
+// the same constant after two durable records of that size and nothing else (http_floor.h), which
+// no service with two records for each call can do better than on that disk. Interleaved, in one
+// run, with `wrk` at 32 connections. With each: the CPU time of the server for one request, and how
+// much of the machine was idle or used by others; with others at work, the rates say little.
 //
 //   http [SECONDS [ROUNDS [STATE]]]
 //
@@ -20,6 +22,7 @@
 #include <fstream>
 #include <thread>
 
+#include "http_floor.h"
 #include "serve/api.h"
 
 namespace {
@@ -148,13 +151,50 @@ Measured medians(const std::vector<Measured>& all) {
           .others = of(&Measured::others)};
 }
 
-void print(const char* what, const Measured& constant, const Measured& calls, double ratio) {
-  std::printf("%s: ratio %.3f (bar 0.5)", what, ratio);
-  for (const auto& [name, each] : {std::pair("constant", &constant), std::pair("calls", &calls)})
+// The contestants of one round, or their medians.
+struct Round {
+  Measured constant, calls, floor;
+  double ratio = 0, floor_ratio = 0;  // to the constant
+};
+
+void print(const char* what, const Round& round) {
+  std::printf("%s: ratio %.3f (bar 0.5), floor %.3f", what, round.ratio, round.floor_ratio);
+  for (const auto& [name, each] :
+       {std::pair("constant", &round.constant), std::pair("calls", &round.calls),
+        std::pair("floor", &round.floor)})
     std::printf("; %s %.0f/s, %.1f us of CPU, %.0f%% idle, %.0f%% others", name, each->rate,
                 each->server, each->idle * 100, each->others * 100);
   std::puts("");
   std::fflush(stdout);
+}
+
+Round medians(const std::vector<Round>& all) {
+  const auto measured = [&](Measured Round::* who) {
+    std::vector<Measured> values;
+    for (const Round& each : all)
+      values.push_back(each.*who);
+    return medians(values);
+  };
+  const auto ratio = [&](double Round::* which) {
+    std::vector<double> values;
+    for (const Round& each : all)
+      values.push_back(each.*which);
+    return median(std::move(values));
+  };
+  return {.constant = measured(&Round::constant),
+          .calls = measured(&Round::calls),
+          .floor = measured(&Round::floor),
+          .ratio = ratio(&Round::ratio),
+          .floor_ratio = ratio(&Round::floor_ratio)};
+}
+
+// What a record of a call takes, on average.
+std::size_t record_bytes(const fs::path& state) {
+  std::ifstream log(state / "audit/acme/000001.jsonl");
+  std::size_t bytes = 0, records = 0;
+  for (std::string line; std::getline(log, line); ++records)
+    bytes += line.size() + 1;
+  return records == 0 ? 0 : bytes / records;
 }
 
 }  // namespace
@@ -204,10 +244,12 @@ int main(int argc, char** argv) {
   settings.listeners.push_back({.socket = listener(port), .tls = false});
   settings.limits.requests_per_connection = 1'000'000'000;
   const std::string constant(600, 'x');
+  std::unique_ptr<DurableConstant> floor;
   auto server = must(HttpServer::open(
       std::move(settings),
       [&](HttpRequest request, Responder responder) {
         if (request.path == "/constant") return responder.send({.body = constant});
+        if (request.path == "/floor") return floor->answer(std::move(responder));
         answer(service, std::move(request), std::move(responder));
       },
       [](unsigned status, std::string_view sentence) {
@@ -219,17 +261,22 @@ int main(int argc, char** argv) {
   std::ofstream(script) << "wrk.method = 'POST'\nwrk.body = '{\"arguments\": {\"count\": 1}}'\n"
                         << "wrk.headers['Authorization'] = 'Bearer " << key << "'\n";
   const std::string base = "http://127.0.0.1:" + std::to_string(port);
+  const std::string call = base + "/v1/tools/noop/call";
   measure(script, base + "/constant", 1);
-  std::vector<Measured> constants, calls;
-  std::vector<double> ratios;
-  for (int round = 0; round < rounds; ++round) {
-    constants.push_back(measure(script, base + "/constant", seconds));
-    calls.push_back(measure(script, base + "/v1/tools/noop/call", seconds));
-    ratios.push_back(calls.back().rate / constants.back().rate);
-    print(("round " + std::to_string(round + 1)).c_str(), constants.back(), calls.back(),
-          ratios.back());
+  std::vector<Round> all;
+  for (int i = 0; i < rounds; ++i) {
+    Round round;
+    round.constant = measure(script, base + "/constant", seconds);
+    round.calls = measure(script, call, seconds);
+    if (floor == nullptr)
+      floor = std::make_unique<DurableConstant>(place / "floor", record_bytes(place), constant);
+    round.floor = measure(script, base + "/floor", seconds);
+    round.ratio = round.calls.rate / round.constant.rate;
+    round.floor_ratio = round.floor.rate / round.constant.rate;
+    all.push_back(round);
+    print(("round " + std::to_string(i + 1)).c_str(), round);
   }
-  print("median", medians(constants), medians(calls), median(ratios));
+  print("median", medians(all));
   server->drain(std::chrono::seconds{1});
   serving.join();
   queue.reset();
