@@ -1,46 +1,18 @@
 #include "http_floor.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 namespace sallyport {
 namespace {
 
-constexpr std::size_t kBlock = 4096;
-constexpr std::size_t kSize = std::size_t{4}
-                              << 20;  // of the file, which is written round and round
-
 // What has come to a thread of the server with the requests that it handles now.
 thread_local std::vector<Responder> in_hand;
 
-[[noreturn]] void give_up(const char* what) {
-  std::perror(what);
-  std::exit(1);
-}
-
 }  // namespace
 
-// The quickest way to a disk that there is: blocks that have been written before, so that nothing
-// of the file system changes, and past the page cache.
 DurableConstant::DurableConstant(const std::filesystem::path& file, std::size_t record,
                                  std::string body)
-    : record_(record), body_(std::move(body)) {
-  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_DSYNC;
-  file_ = Fd(::open(file.c_str(), kFlags | O_DIRECT, 0600));
-  if (!file_) file_ = Fd(::open(file.c_str(), kFlags, 0600));
-  blocks_ = static_cast<char*>(std::aligned_alloc(kBlock, kSize));
-  if (!file_ || blocks_ == nullptr) give_up(file.c_str());
-  std::memset(blocks_, 'x', kSize);
-  if (::pwrite(file_.get(), blocks_, kSize, 0) != static_cast<ssize_t>(kSize) ||
-      ::fsync(file_.get()) != 0)
-    give_up(file.c_str());
-  writer_ = std::thread([this] { write(); });
-}
+    : record_(record), body_(std::move(body)), log_(file), writer_([this] { write(); }) {}
 
 DurableConstant::~DurableConstant() {
   {
@@ -49,7 +21,6 @@ DurableConstant::~DurableConstant() {
   }
   wake_.notify_one();
   writer_.join();
-  std::free(blocks_);
 }
 
 void DurableConstant::answer(Responder responder) {
@@ -81,7 +52,7 @@ void DurableConstant::write() {
     }
     std::vector<Responder> next = std::exchange(arrived_, {});
     lock.unlock();
-    force(begun.size() + next.size());
+    log_.force((begun.size() + next.size()) * record_);
     {
       const AnswersTogether at_once;
       for (Responder& each : begun)
@@ -90,14 +61,6 @@ void DurableConstant::write() {
     begun = std::move(next);
     lock.lock();
   }
-}
-
-void DurableConstant::force(std::size_t records) {
-  const std::size_t size = (records * record_ + kBlock - 1) / kBlock * kBlock;
-  if (size > kSize - at_) at_ = 0;
-  if (::pwrite(file_.get(), blocks_, size, static_cast<off_t>(at_)) != static_cast<ssize_t>(size))
-    give_up("the floor's file");
-  at_ += size;
 }
 
 }  // namespace sallyport

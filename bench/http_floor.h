@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/fd.h"
 #include "http/server.h"
+#include "quick_log.h"
 
 namespace sallyport {
 
@@ -29,13 +29,10 @@ class DurableConstant {
 
  private:
   void write();
-  void force(std::size_t records);
 
   std::size_t record_;
   std::string body_;
-  Fd file_;
-  std::size_t at_ = 0;
-  char* blocks_ = nullptr;
+  QuickLog log_;
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -11,28 +11,13 @@
 #include <optional>
 
 #include "base/fd.h"
+#include "quick_log.h"
 #include "warm_client.h"
 
 namespace sallyport::warm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-class Log {
- public:
-  explicit Log(const std::string& path)
-      : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600)) {}
-
-  void add_record() const {
-    static const std::string record = std::string(999, 'x') + '\n';  // about as long as ours are
-    if (::write(file_.get(), record.data(), record.size()) != std::ssize(record) ||
-        ::fdatasync(file_.get()) != 0)
-      give_up("a record cannot be forced to the disk");
-  }
-
- private:
-  Fd file_;
-};
 
 struct Pipe {
   Pipe() {
@@ -106,11 +91,12 @@ void run_true() {
   reap(child);
 }
 
-double between_records(const Log& log, const std::function<void()>& tool) {
+double between_records(QuickLog& log, const std::function<void()>& tool) {
+  constexpr std::size_t kRecord = 1000;  // about as long as ours are
   const auto begin = Clock::now();
-  log.add_record();
+  log.force(kRecord);
   tool();
-  log.add_record();
+  log.force(kRecord);
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
@@ -118,7 +104,7 @@ double between_records(const Log& log, const std::function<void()>& tool) {
 
 Contestant floor_with_records(Kind kind, const std::string& work) {
   const auto open = [=]() -> Once {
-    const auto log = std::make_shared<Log>(work + "/floor.log");
+    const auto log = std::make_shared<QuickLog>(work + "/floor.log");
     if (kind == Kind::command) return [log] { return between_records(*log, run_true); };
     // The next one is started between the turns.
     auto next = std::make_shared<std::optional<Waiting>>(std::in_place, kind);
