@@ -1,7 +1,6 @@
 #include "serve/call_round.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,50 +19,21 @@ constexpr std::size_t kTogether = 32;
 struct Gathered {
   std::size_t bytes;  // that came with it
   Call call;
-  bool read = false;  // its body, for the gates
 };
 
 // What a thread has in hand. All of it is of one service.
 struct Hand {
   std::vector<Gathered> gathered;
-  bool goes_on = false;    // its next round will come
-  std::size_t passed = 0;  // of those gathered, that have been at the gates
-  std::size_t seen = 0;    // of those gathered, when that was last looked at
+  bool goes_on = false;  // its next round will come
+  std::size_t seen = 0;  // of those gathered, when that was last looked at
 };
 thread_local Hand hand;
 
-// False: there is no memory for it now. What such a call has not come to is done in a lane.
-bool done(const auto& step) {
-  try {
-    step();
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
-// One that cannot be read has to be recorded, which takes its time: it comes to that later.
-bool is_read(PendingCall& call) {
-  bool read = false;
-  return call.body.size() <= kSmallBody &&
-         done([&] { read = call.parse(call.body, call.made.request).has_value(); }) && read;
-}
-
-// Takes those who are new through the gates. One step of all before the next step: the program is
-// far larger than the cache of the processor, and each step finds there what it needs.
-void pass_gates() {
-  const std::span fresh = std::span(hand.gathered).subspan(hand.passed);
-  for (Gathered& each : fresh)
-    each.read = is_read(*each.call);
-  for (const auto& [bytes, call, read] : fresh) {
-    if (!read) continue;
-    Boundary& boundary = call->service.boundary;
-    if (done([&] { boundary.pass_gates(call->made); }))
-      call->body = {};
-    else
-      boundary.give_up(call->made);
-  }
-  hand.passed = hand.gathered.size();
+void pass_gates(PendingCall& call) {
+  // One that cannot be read has to be recorded, which takes its time: it comes to that later.
+  if (call.body.size() > kSmallBody || !call.parse(call.body, call.made.request)) return;
+  call.body = {};
+  call.service.boundary.pass_gates(call.made);
 }
 
 // A disk that takes its time leaves calls to the lanes, too: while it writes, they gather the next
@@ -89,7 +59,7 @@ std::vector<Call> take_next() {
       all, [&](const Gathered& each) { return each.call->tenant == first.tenant; });
   std::vector<CallLanes::Arrival> slow;
   next.reserve(std::min(all.size(), kTogether));
-  for (auto& [bytes, call, read] : all) {
+  for (auto& [bytes, call] : all) {
     if (!one_tenant || !is_quick(*call)) {
       std::string tenant = call->tenant;
       slow.push_back({.tenant = std::move(tenant), .bytes = bytes, .call = std::move(call)});
@@ -99,7 +69,6 @@ std::vector<Call> take_next() {
       hand.gathered.push_back({.bytes = bytes, .call = std::move(call)});
     }
   }
-  hand.passed = hand.gathered.size();
   push_to_lanes(std::move(slow));
   return next;
 }
@@ -118,7 +87,6 @@ void go_on() {
 
 void go_round() {
   hand.goes_on = false;
-  pass_gates();
   // What came while others passed the gates comes along. The fewer rounds there are, the less often
   // clients are woken, too. A lane has its own ways to wait for others.
   if (hand.gathered.size() > hand.seen && hand.gathered.size() < kTogether &&
@@ -139,6 +107,7 @@ void go_round() {
 
 void gather(std::shared_ptr<PendingCall> call) {
   const std::size_t bytes = call->body.size();
+  pass_gates(*call);
   hand.gathered.push_back({.bytes = bytes, .call = std::move(call)});
   go_on();
 }
