@@ -133,22 +133,20 @@ Measured measure(const std::string& script, const std::string& url, int seconds)
           .others = std::clamp(others / there, 0.0, 1.0)};
 }
 
-double median(std::vector<double> values) {
+template <class T>
+double median(const std::vector<T>& all, double T::* value) {
+  std::vector<double> values;
+  for (const T& each : all)
+    values.push_back(each.*value);
   std::ranges::sort(values);
   return values[values.size() / 2];
 }
 
 Measured medians(const std::vector<Measured>& all) {
-  const auto of = [&](double Measured::* value) {
-    std::vector<double> values;
-    for (const Measured& each : all)
-      values.push_back(each.*value);
-    return median(std::move(values));
-  };
-  return {.rate = of(&Measured::rate),
-          .server = of(&Measured::server),
-          .idle = of(&Measured::idle),
-          .others = of(&Measured::others)};
+  return {.rate = median(all, &Measured::rate),
+          .server = median(all, &Measured::server),
+          .idle = median(all, &Measured::idle),
+          .others = median(all, &Measured::others)};
 }
 
 // The contestants of one round, or their medians.
@@ -175,17 +173,11 @@ Round medians(const std::vector<Round>& all) {
       values.push_back(each.*who);
     return medians(values);
   };
-  const auto ratio = [&](double Round::* which) {
-    std::vector<double> values;
-    for (const Round& each : all)
-      values.push_back(each.*which);
-    return median(std::move(values));
-  };
   return {.constant = measured(&Round::constant),
           .calls = measured(&Round::calls),
           .floor = measured(&Round::floor),
-          .ratio = ratio(&Round::ratio),
-          .floor_ratio = ratio(&Round::floor_ratio)};
+          .ratio = median(all, &Round::ratio),
+          .floor_ratio = median(all, &Round::floor_ratio)};
 }
 
 // What a record of a call takes, on average.

@@ -201,4 +201,10 @@ inline const std::string kGet = "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n";
 inline const std::string kLastGet =
     "GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
+inline std::string post(std::string_view body, std::string_view headers = "") {
+  return "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n" + std::string(headers) + "\r\n" + std::string(body);
+}
+inline const std::string kPostHead = "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: ";
+
 }  // namespace sallyport
